@@ -17,7 +17,7 @@ import torch
 
 from grader.authoring.seen_mistakes import seen_in_classes
 from grader.core.assignment import Assignment
-from grader.core.text import nearest
+from grader.core.names import nearest
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.core.wire.calls import Answer, Call, encode_call
 from grader.core.wire.scripts import Doing

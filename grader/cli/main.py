@@ -13,7 +13,8 @@ import click
 import grader
 from grader.cli.old_spellings import respelled
 from grader.cli.options import INTERRUPTED
-from grader.core.text import Refusal, nearest
+from grader.core.names import nearest
+from grader.core.text import Refusal
 
 # The groups of the help: for each command its module in `commands`, and its name in the module.
 GROUPS = {

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.late_rule import BadRule, LateRule, read_rule
-from grader.core.names import CPU
-from grader.core.text import Refusal, meant
+from grader.core.names import CPU, meant
+from grader.core.text import Refusal
 from grader.core.verdict import Aspect
 
 # On a busy machine, a submission may take this many times its seconds of wall-clock time.

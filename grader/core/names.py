@@ -1,6 +1,10 @@
-"""Names that trusted and untrusted code share: adapters, devices, packages that courses use."""
+"""Names: adapters, devices, packages that courses use; how people read names, and misspell them."""
 
 from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Iterable
 
 # Torch's name of the device on which every machine computes.
 CPU = "cpu"
@@ -29,3 +33,98 @@ KNOWN_PACKAGES = frozenset({
 SILENT = ("tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX")
 # Packages whose stubs do all that matters.
 DO_WITHOUT = frozenset({*SILENT, "joblib"})
+
+_LONGEST = 120  # characters of one name in a sentence
+
+
+def printable(name: str) -> str:
+    """Returns the name with control characters and invalid UTF-8 escaped."""
+    if name.isprintable():
+        return name
+    return "".join(char if char.isprintable() else _escaped(char) for char in name)
+
+
+def shortened(name: str) -> str:
+    """Returns the printable name, without its middle if it is very long."""
+    text = printable(name)
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
+
+
+def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Returns a sort key that puts `group2` before `group10`."""
+    pieces = re.split(r"([0-9]+)", name)
+    return tuple(map(_in_order, filter(None, pieces)))
+
+
+def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
+    """Returns the first few names, and how many more there are of `count` (default: of `names`)."""
+    more = (len(names) if count is None else count) - len(names[:shown])
+    text = ", ".join(shortened(name) for name in names[:shown])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def _in_order(piece: str) -> tuple[int, int, str]:
+    """Returns a sort key; a number sorts by its digits, which may be too many for `int()`."""
+    if not piece.isdecimal():
+        return 1, 0, piece.casefold()
+    digits = piece.lstrip("0")
+    return 0, len(digits), digits
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python carries a byte that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return char.encode("unicode_escape").decode("ascii")
+
+
+# The share of a name's letters that may be wrong.
+_MOST_WRONG = 0.4
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Returns the known name that is the fewest slips away from `name`; "" if none is near.
+
+    A slip is a letter too many, a letter too few, a wrong letter, or two swapped letters. A prefix
+    that all names share does not count.
+    """
+    names = [*known]
+    found, fewest = "", len(name) + 1
+    shared = _shared_beginning([name, *names])
+    for one in names:
+        own, other = name[shared:].casefold(), one[shared:].casefold()
+        most = min(max(1, int(_MOST_WRONG * max(len(own), len(other)))), fewest - 1)
+        if abs(len(own) - len(other)) <= most and (count := _slips(own, other)) <= most:
+            found, fewest = one, count
+    return found
+
+
+def _shared_beginning(names: Collection[str]) -> int:
+    """Returns the length of the beginning that all names share, up to an underscore."""
+    first, last = min(names), max(names)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(letter for letter, _ in same).rfind("_") + 1
+
+
+def _slips(one: str, other: str) -> int:
+    """Counts the slips between two names (optimal string alignment)."""
+    earlier: list[int] = []
+    last: list[int] = [*range(len(other) + 1)]
+    for row, letter in enumerate(one, 1):
+        now: list[int] = [row]
+        for column, wanted in enumerate(other, 1):
+            least = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != wanted))
+            is_exchanged = (
+                row > 1 and column > 1 and letter == other[column - 2] and wanted == one[row - 2]
+            )
+            now.append(min(least, earlier[column - 2] + 1) if is_exchanged else least)
+        earlier, last = last, now
+    return last[-1]
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Returns a question for the nearest known name, or else a list of all known names."""
+    names = [str(one) for one in known]
+    near = nearest(name, names)
+    return f"did you mean {near}?" if near else f"there is {', '.join(names)}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from grader.core.assignment import Assignment, Settings
 from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING, wants_words
+from grader.core.names import several
 from grader.core.verdict import Grade, Status, Verdict
 from grader.explain.mistakes.clusters import apply_names
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
@@ -33,7 +34,6 @@ from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
 from grader.intake.graded_before import GradedBefore, keep_graded, under_graded_names
 from grader.intake.handed_in import fingerprint
-from grader.intake.names import several
 from grader.results.database import LINES, StoreError
 from grader.results.earlier import went_wrong
 from grader.results.rows import People

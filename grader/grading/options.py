@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from grader.core.assignment import Assignment, BadAssignment, Settings
 from grader.core.explanation import Words
-from grader.core.names import CPU
-from grader.core.text import Refusal, meant
+from grader.core.names import CPU, meant
+from grader.core.text import Refusal
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.grading.fingerprints import hashes_by_test, suite_hash
 from grader.intake.entry import Entry

@@ -17,9 +17,8 @@ from types import FunctionType, ModuleType
 import jaxtyping
 
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
-from grader.core.names import is_adapter
+from grader.core.names import is_adapter, nearest
 from grader.core.points import CourseWorth, hundredths
-from grader.core.text import nearest
 from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
 from grader.core.wire.frames import receive
 from grader.core.wire.values import Value

@@ -11,8 +11,9 @@ import pytest
 
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
+from grader.core.names import nearest
 from grader.core.points import WITH_VALUES, CourseWorth, Gate, points_of
-from grader.core.text import nearest, quantity
+from grader.core.text import quantity
 from grader.core.verdict import name_of_test
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure

@@ -21,10 +21,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, BinaryIO, Protocol, cast
 
+from grader.core.names import shortened
 from grader.core.submission import Unreadable
 from grader.intake.copying import Admission, CopyFailed, PrivateCopy
 from grader.intake.limits import MIB, CopyLimits, size_in_words
-from grader.intake.names import shortened
 from grader.intake.open_folder import CHUNK
 
 _DRIVE = re.compile(r"[A-Za-z]:")

@@ -14,6 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
+from grader.core.names import several
 from grader.core.submission import Unreadable
 from grader.intake.limits import (
     CopyLimits,
@@ -23,7 +24,6 @@ from grader.intake.limits import (
     kind_of,
     size_in_words,
 )
-from grader.intake.names import several
 from grader.intake.open_folder import FolderItem, OpenFolder, Parts, chunks, kind_in_words
 
 _SHOWN = 5

@@ -10,14 +10,19 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.core.text import nearest, quantity
+from grader.core.names import natural_order, nearest, printable, several
+from grader.core.text import quantity
 from grader.intake.archives import FOREIGN, READABLE
-from grader.intake.downloads import canvas_download, downloads_at, latest_of_each, moodle_download
+from grader.intake.downloads import (
+    canvas_download,
+    classroom_clones,
+    downloads_at,
+    latest_of_each,
+    moodle_download,
+)
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
-from grader.intake.github_classroom import classroom_clones
 from grader.intake.gradescope import gradescope_export
 from grader.intake.limits import CODE, is_clutter, is_clutter_folder
-from grader.intake.names import natural_order, printable, several
 from grader.intake.open_folder import is_file_at, kind_in_words
 
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))

@@ -1,4 +1,4 @@
-"""Downloads from Canvas and Moodle: their file names, and each person's latest submission.
+"""Downloads from Canvas, Moodle and GitHub Classroom, and each person's latest submission.
 
 A Canvas download holds flat files, named after their authors: `<name>[_LATE]_<user id>_<attachment
 id>_<its name>`. For anonymous assignments, the names are `[LATE_]anon_<anonymous id>_<attachment
@@ -8,6 +8,8 @@ has an attachment id. Source: `lib/content_zipper.rb` of canvas-lms.
 A Moodle download holds folders `<full name>_<participant>_assignsubmission_<plugin>`. In a download
 without folders, every file name begins with that and an underscore. A team has its own name and
 number; only the default team has no number. Source: `mod/assign/classes/downloader.php` of Moodle.
+
+The clones of GitHub Classroom are folders `<assignment>-<user>`, one for each student or team.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.core.names import printable, several
 from grader.core.submission import Author, Unreadable
 from grader.core.text import enumerated
 from grader.intake.archives import (
@@ -34,7 +37,6 @@ from grader.intake.archives import (
 )
 from grader.intake.entry import Discovery, Entry, Piece, Skipped, called, compared
 from grader.intake.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
-from grader.intake.names import printable, several
 from grader.intake.open_folder import open_file, read_bounded
 
 
@@ -401,3 +403,44 @@ def _moodle_name(item: DownloadItem, match: re.Match[str]) -> str:
     if match["file"]:
         return match["file"]
     return "" if item.is_folder else f"{match['plugin']}.html"
+
+
+_FOLDER_SUFFIX = "-submissions"  # what `gh classroom clone student-repos` adds to the assignment
+
+
+def classroom_clones(download: Download) -> Discovery | None:
+    """Returns the submissions of a folder of clones, or None if this is no such folder.
+
+    A submission keeps its folder's name; its author's id is the user's name on GitHub.
+    """
+    folders = [item for item in download.items if item.is_folder]
+    prefix = _common_prefix(download, folders)
+    if not prefix or 2 * sum(item.has_git for item in folders) <= len(folders):
+        return None
+    entries = [_classroom_clone(download, item, prefix) for item in folders]
+    skipped = download.others({*folders}, "not a clone")
+    kind = f"GitHub Classroom clones of {printable(prefix[:-1])}"
+    return Discovery(tuple(entries), tuple(skipped), kinds=(kind,))
+
+
+def _common_prefix(download: Download, folders: list[DownloadItem]) -> str:
+    """Returns the common prefix of the clones' names, with its hyphen; empty if there is none.
+
+    Users may have hyphens in their names: a folder named by Classroom's own command counts more
+    than the common beginning of the clones' names.
+    """
+    names = [item.name for item in folders]
+    above = (download.top or download.path.name).removesuffix("/")
+    assignment = f"{above.removesuffix(_FOLDER_SUFFIX)}-"
+    if above.endswith(_FOLDER_SUFFIX) and all(name.startswith(assignment) for name in names):
+        return assignment
+    if len(names) < 2:
+        return ""
+    pairs = zip(min(names), max(names), strict=False)
+    common = "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return common[: common.rfind("-") + 1]
+
+
+def _classroom_clone(download: Download, item: DownloadItem, prefix: str) -> Entry:
+    author = Author(id=printable(item.name.removeprefix(prefix)))
+    return download.entry(item, printable(item.name), (author,))

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.core.names import printable
 from grader.core.submission import Author
 from grader.core.text import Refusal
-from grader.intake.names import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from typing import Any
 
 import yaml
 
+from grader.core.names import printable, several, shortened
 from grader.core.submission import Author, Unreadable
 from grader.intake.downloads import Download, DownloadItem
 from grader.intake.entry import Discovery, Entry
 from grader.intake.limits import MIB
-from grader.intake.names import printable, several, shortened
 
 Node = str | list[Any] | dict[str, Any]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from grader.core.names import several, shortened
 from grader.core.scratch import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.archives import (
@@ -35,7 +36,6 @@ from grader.intake.limits import (
     is_clutter,
     is_clutter_folder,
 )
-from grader.intake.names import several, shortened
 from grader.intake.open_folder import (
     FolderItem,
     OpenFolder,

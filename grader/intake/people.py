@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.names import printable, several
 from grader.core.submission import Author
 from grader.core.text import Refusal
 from grader.intake.entry import Discovery, Entry, called, compared
 from grader.intake.limits import MIB
-from grader.intake.names import printable, several
 from grader.intake.open_folder import read_bounded
 
 _LARGEST = 16 * MIB

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
+from grader.core.names import several, shortened
 from grader.core.processes import end_with_parent, limit_memory_growth
 from grader.core.scratch import remove
 from grader.core.submission import Submission, Unreadable
@@ -35,7 +36,6 @@ from grader.intake.limits import (
     name_as_written,
     size_in_words,
 )
-from grader.intake.names import several, shortened
 from grader.intake.open_folder import OpenFolder, read_bounded
 from grader.intake.programs.import_plan import (
     ImportPlan,

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.assignment import BadAssignment
-from grader.core.names import is_adapter
-from grader.core.text import meant
+from grader.core.names import is_adapter, meant
 from grader.testing.contract import Adapter, read_contract
 from grader.worker.exceptions.raising import describe_exception
 

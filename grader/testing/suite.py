@@ -14,8 +14,9 @@ import torch
 from _pytest.runner import runtestprotocol
 
 from grader.core.assignment import Assignment, BadAssignment
+from grader.core.names import meant
 from grader.core.points import hundredths, points_of, shared_out, total
-from grader.core.text import meant, plain
+from grader.core.text import plain
 from grader.core.verdict import Aspect, Measurement, Status, Verdict, Visibility
 from grader.testing.assertions import WrongNumbers
 from grader.testing.contract import Adapter

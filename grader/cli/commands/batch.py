@@ -23,12 +23,12 @@ from grader.cli.options import (
 )
 from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, ProgressBar
+from grader.core.names import several
 from grader.core.verdict import name_of_test
 from grader.grading.batch import Batch, open_batch
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
-from grader.intake.names import several
 from grader.intake.people import attribute, read_roster
 from grader.reports.package_needs import (
     lacking_in_words,

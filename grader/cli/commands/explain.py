@@ -12,10 +12,10 @@ from grader.cli.commands.report import write_pages
 from grader.cli.options import INTERRUPTED, RESULTS, assignment_option, jobs_option, say
 from grader.cli.progress import ExplainingProgress
 from grader.core.assignment import find_assignment
+from grader.core.names import several
 from grader.core.text import quantity
 from grader.grading.batch import MissingExplanations, explain_folder
 from grader.grading.cluster.connection import chosen_pools
-from grader.intake.names import several
 from grader.results.store import Store
 
 

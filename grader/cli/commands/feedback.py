@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from grader.cli.options import FOLDER, RESULTS, say
+from grader.core.names import several
 from grader.core.text import quantity
-from grader.intake.names import several
 from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from grader.core.assignment import BadAssignment
-from grader.core.text import meant
+from grader.core.names import meant
 from grader.explain.rewriting.edit import CHANGE
 from grader.explain.rewriting.patterns import Row, Table, Wanted
 from grader.explain.rewriting.positions import Position

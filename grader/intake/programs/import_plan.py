@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from grader.core.names import shortened
 from grader.core.submission import Unreadable
 from grader.intake.limits import CopyLimits, name_as_written
-from grader.intake.names import shortened
 from grader.intake.open_folder import read_bounded
 from grader.intake.programs.source_facts import SourceFacts, read_facts
 

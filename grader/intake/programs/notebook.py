@@ -18,10 +18,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from grader.core.names import shortened
 from grader.core.submission import Unreadable
 from grader.intake.copying import PrivateCopy, is_of_the_machine
 from grader.intake.limits import CopyLimits, FileAllowance, size_in_words
-from grader.intake.names import shortened
 from grader.intake.open_folder import read_bounded
 
 # Cell magics whose body runs in the notebook's own namespace, as if it stood there alone.

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from grader.core.names import is_adapter
+from grader.core.names import is_adapter, several
 from grader.core.submission import Unreadable
 from grader.intake.limits import CopyLimits
-from grader.intake.names import several
 from grader.intake.open_folder import read_bounded
 from grader.intake.programs.notebook import Notebook, read_notebook, syntax_tree
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from grader.core.assignment import Assignment
+from grader.core.names import several
 from grader.core.scratch import new_scratch
 from grader.core.submission import Author, Unreadable
 from grader.core.text import Refusal
@@ -20,7 +21,6 @@ from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
 from grader.intake.graded_before import under_graded_names
 from grader.intake.handed_in import fingerprint
-from grader.intake.names import several
 from grader.reports.similarity.sources import (
     ComparedSources,
     Numbers,

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Name, Number, Punctuation, String, Text, _TokenType
 
+from grader.core.names import printable
 from grader.core.submission import Unreadable
 from grader.core.text import source_text
 from grader.intake.entry import Entry
 from grader.intake.limits import DEFAULT_LIMITS, Bounds, is_clutter
-from grader.intake.names import printable
 from grader.intake.process import copied, serve
 from grader.intake.programs.notebook import read_notebook
 from grader.reports.similarity.sources import (

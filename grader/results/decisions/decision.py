@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grader.core.names import meant
 from grader.core.submission import Author
-from grader.core.text import Refusal, meant
+from grader.core.text import Refusal
 from grader.results.anonymous import label_of
 from grader.results.results import Results
 

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.late_rule import YEARS
+from grader.core.names import meant
 from grader.core.points import hundredths
 from grader.core.scratch import replaced
-from grader.core.text import meant, toml_value
+from grader.core.text import toml_value
 from grader.results.decisions.decision import (
     BadDecisions,
     Comment,

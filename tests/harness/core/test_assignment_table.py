@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.assignment import Assignment, BadAssignment, NoAssignment, find_assignment
-from grader.core.text import meant
+from grader.core.names import meant
 from grader.core.verdict import Aspect
 
 pytestmark = pytest.mark.unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.core.text import nearest
+from grader.core.names import nearest
 
 pytestmark = pytest.mark.unit
 

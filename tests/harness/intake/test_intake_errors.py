@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
+from grader.core.names import natural_order
 from grader.core.submission import Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.handed_in import fingerprint
-from grader.intake.names import natural_order
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.core.names import natural_order, printable, several, shortened
 from grader.intake.limits import (
     MIB,
     CopyLimits,
@@ -15,7 +16,6 @@ from grader.intake.limits import (
     name_as_written,
     size_in_words,
 )
-from grader.intake.names import natural_order, printable, several, shortened
 
 pytestmark = pytest.mark.unit
 
