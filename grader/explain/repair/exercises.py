@@ -227,7 +227,7 @@ class Proved:
             return ""
         place = self.mended.places[0]
         changed = together(in_place(place), place.on)
-        return f"{STAYS_WRONG}{changed} that fixes other tests. Another change there may fix all."
+        return f"{STAYS_WRONG}{changed} that fixes other tests."
 
 
 def proved(

@@ -87,6 +87,14 @@ ROWS: tuple[Row, ...] = (
         ("[$x for $i in $n]", f"[{_COPY}($x) for $i in $n]"),
         ("[$made] * $n", "[$made for _ in range($n)]"),
     ),
+    *rows(
+        "the order of what is repeated",
+        CHANGE,
+        ("$x.repeat($n, 1)", "$x.repeat_interleave($n, dim=0)"),
+        ("$x.repeat($n, 1, 1)", "$x.repeat_interleave($n, dim=0)"),
+        ("$x.repeat_interleave($n, dim=0)", "$x.repeat($n, 1)"),
+        ("$x.repeat_interleave($n, dim=0)", "$x.repeat($n, 1, 1)"),
+    ),
     *rows("a list that repeats one element", CHANGE, ("[$x[$i]] * $n", "$x")),
     *rows(
         "what is counted",

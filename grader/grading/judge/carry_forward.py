@@ -85,11 +85,14 @@ def _lessened(tests: Sequence[Verdict], places: Sequence[int], cost: float) -> l
     return [points_of(part) for part in shared_out(left, earned)] if earned else []
 
 
-def summary(uses: Uses) -> str | None:
+def summary(uses: Uses, costs: Mapping[str, float]) -> str | None:
     """Returns one sentence about the forbidden names that the submission uses; None without any."""
     called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
     called |= uses.at_import
-    return f"it uses {plain(in_words(called))}, {WISH}" if called else None
+    if not called:
+        return None
+    free = "" if any(costs[use.name] for use in called) else " (this costs no points)"
+    return f"it uses {plain(in_words(called))}, {WISH}{free}"
 
 
 # Tests of large scores or low precision hardly distinguish mistakes.

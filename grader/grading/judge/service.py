@@ -176,7 +176,9 @@ class JudgeService:
             carried = carried_points(tests, found, uses, costs, assignment.carry_over)
         notes = (*map(_cell_note, session.cell_errors), *_skip_notes(session.not_run))
         grade = replace(grade, tests=tests, notes=notes, carried=carried)
-        return replace(grade, status=GradeStatus.GRADED, message=summary(uses))
+        return replace(
+            grade, status=GradeStatus.GRADED, message=summary(uses, assignment.forbidden)
+        )
 
     def _observed(self, grade: Grade, prepared: PreparedSubmission) -> Grade:
         """Returns a grade with the session's isolation and imports so far."""

@@ -103,12 +103,14 @@ def test_an_exercise_without_tests_is_passed_over(uses):
 
 
 def test_a_summary_names_calls_and_imports(uses, tmp_path):
-    """Without either there is none."""
-    assert summary(uses) == f"it uses torch.add (adapters.py:5), {WISH}"
+    """Without either there is none. It says so if all of them are free."""
+    costs = {"torch.add": 0.0, "torch.sum": 25.0}
+    free = "(this costs no points)"
+    assert summary(uses, costs) == f"it uses torch.add (adapters.py:5), {WISH} {free}"
     uses.note_import([SUM])
     told = f"it uses torch.add (adapters.py:5) and torch.sum (adapters.py:6), {WISH}"
-    assert summary(uses) == told
-    assert summary(Uses((), tmp_path)) is None
+    assert summary(uses, costs) == told
+    assert summary(Uses((), tmp_path), costs) is None
 
 
 @pytest.mark.parametrize(

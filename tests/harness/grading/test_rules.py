@@ -318,7 +318,7 @@ def test_one_sentence_reports_forbidden_calls_and_names_in_the_source(double):
     graded = double("torch.nn.Linear(1, 1)\nreturn x + x", **{"train.py": train})
     assert graded.message == (
         "it uses torch.nn.Linear (adapters.py:5), which must be written by hand in "
-        "this assignment; its source also names torch.add (train.py:4)"
+        "this assignment (this costs no points); its source also names torch.add (train.py:4)"
     )
 
 
@@ -353,7 +353,7 @@ def test_an_impossible_use_is_not_believed(tmp_path, forged):
     uses = Uses({"torch.add"}, tmp_path / "submission")
     uses.note_call("run_double", [forged])
     uses.note_import([forged])
-    assert summary(uses) is None
+    assert summary(uses, {}) is None
 
 
 @pytest.mark.unit

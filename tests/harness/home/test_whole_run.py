@@ -236,8 +236,7 @@ test_doubles_a_row: A row is doubled too.
     The line takes a shape of exactly 2 axes apart, and x has 1 here. The last one alone \
 (x.shape[-1]) is there with any number of leading axes.
     The test called run_double(x=float32[7]).
-    Still fails after one change of assignment/__init__.py:5 that fixes other tests. Another \
-change there may fix all.
+    Still fails after one change of assignment/__init__.py:5 that fixes other tests.
 """
 
 

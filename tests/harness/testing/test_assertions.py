@@ -302,8 +302,11 @@ MISSING = Raised("NotImplementedError", "", missing=True)
     ("first", "on_the_cpu", "second", "said", "noted"),
     [
         (META, None, None, None, False),
-        (VALUES, CPU, None, None, False),
-        (COPIED, CPU, None, None, False),
+        (VALUES, CPU, VALUES, None, False),
+        (VALUES, CPU, OTHER, None, False),
+        (COPIED, CPU, COPIED, None, False),
+        (COPIED, CPU, CPU, None, False),
+        (COPIED, CPU, META, None, True),
         (VALUES, OTHER, None, "raised RuntimeError", False),
         (OTHER, CPU, META, None, True),
         (OTHER, CPU, VALUES, None, False),
