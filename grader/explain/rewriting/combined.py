@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, Replacement, instead
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Edit, Replacement, edit_of, instead
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
@@ -23,29 +23,13 @@ _WITHIN = ("sign", "operator", "comparison", "constant")
 _SIGNS = ("sign", "sign-dropped", "inverse")
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """One change or several at once, with the new tree number of each changed statement."""
-
-    kind: str
-    cost: float
-    subject: str
-    pieces: tuple[Replacement, ...]
-    at: int
-    function: str | None
-    trees: tuple[tuple[ast.stmt, int], ...]
-
-    @classmethod
-    def of(cls, one: Finished) -> Combination:
-        """Returns the combination of a single change."""
-        draft = one.draft
-        trees = ((one.statement, one.tree),)
-        return cls(draft.kind, draft.cost, draft.subject, one.pieces, draft.at, one.function, trees)
+# An edit, and the new tree number of each statement that it changes.
+NumberedEdit = tuple[Edit, Mapping[ast.stmt, int]]
 
 
 def together(
     setting: Setting, finishing: Finishing, given: Sequence[ast.stmt], single: Sequence[Finished]
-) -> Iterator[Combination]:
+) -> Iterator[NumberedEdit]:
     """Yields changes that belong together, swapped fields, and statements moved between blocks."""
     yield from _at_like_places(setting, finishing, single)
     yield from _contrary(setting, finishing, single)
@@ -54,11 +38,11 @@ def together(
 
 def _at_like_places(
     setting: Setting, finishing: Finishing, single: Sequence[Finished]
-) -> Iterator[Combination]:
+) -> Iterator[NumberedEdit]:
     alike: dict[Hashable, list[Finished]] = defaultdict(list)
     for one in single:
-        if one.draft.likeness is not None and one.function is not None:
-            alike[one.function, one.draft.kind, one.draft.likeness].append(one)
+        if one.draft.likeness is not None and one.edit.function is not None:
+            alike[one.edit.function, one.draft.kind, one.draft.likeness].append(one)
     for group in alike.values():
         for own in (group, *_same_texts(setting, group)):
             if 2 <= len(own) <= _MOST_PLACES:
@@ -75,35 +59,31 @@ def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finish
 
 def _joined(
     finishing: Finishing, changes: Sequence[Finished], cost: float
-) -> Iterator[Combination]:
-    """Yields the combination of several changes, unless some overlap."""
+) -> Iterator[NumberedEdit]:
+    """Yields the edit that makes several changes, unless some overlap."""
     by_statement: dict[ast.stmt, list[Finished]] = defaultdict(list)
     for one in changes:
         by_statement[one.statement].append(one)
-    trees = {node: finishing.tree_of_all(own) for node, own in by_statement.items()}
-    known = tuple((node, tree) for node, tree in trees.items() if tree is not None)
-    if len(known) < len(trees):
-        return
+    trees: dict[ast.stmt, int] = {}
+    for statement, own in by_statement.items():
+        tree = finishing.tree_of_all(own)
+        if tree is None:
+            return
+        trees[statement] = tree
     first = min(changes, key=lambda one: one.draft.at)
-    yield Combination(
-        first.draft.kind,
-        cost,
-        first.draft.subject,
-        tuple(sorted(piece for one in changes for piece in one.pieces)),
-        first.draft.at,
-        first.function,
-        known,
-    )
+    lines = tuple(sorted({line for one in changes for line in one.edit.lines}))
+    pieces = tuple(sorted(piece for one in changes for piece in one.edit.replacements))
+    yield replace(first.edit, cost=cost, lines=lines, replacements=pieces), trees
 
 
 def _contrary(
     setting: Setting, finishing: Finishing, single: Sequence[Finished]
-) -> Iterator[Combination]:
+) -> Iterator[NumberedEdit]:
     """Yields opposite changes in one statement or in two consecutive ones: sin and cos swapped."""
     by_statement: dict[ast.stmt, dict[tuple[str, str, str], list[Finished]]] = {}
     for one in single:
         is_sign = one.draft.kind in _SIGNS and one.draft.cost <= CHANGE
-        if (is_sign or one.draft.cost <= SLIP) and len(one.pieces) == 1:
+        if (is_sign or one.draft.cost <= SLIP) and len(one.edit.replacements) == 1:
             own = by_statement.setdefault(one.statement, defaultdict(list))
             own[_became(setting, one)].append(one)
     for statement, changes in by_statement.items():
@@ -121,7 +101,7 @@ def _contrary(
 
 
 def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
-    piece = one.pieces[0]
+    piece = one.edit.replacements[0]
     old = setting.source[piece.start : piece.end]
     if one.draft.kind in _SIGNS:
         return "sign", old.strip("("), piece.text.strip("(")
@@ -133,7 +113,7 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 _BLOCKS = (ast.For, ast.While, ast.If)
 
 
-def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]:
+def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[NumberedEdit]:
     """Yields swapped fields of a class, and statements moved into or out of a block."""
     within = set(given)
     for node in given:
@@ -147,7 +127,7 @@ def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[Combination]
             yield from _into_block(setting, node)
 
 
-def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Combination]:
+def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[NumberedEdit]:
     match first, second:
         case (
             ast.AnnAssign(target=ast.Name(), value=value),
@@ -162,12 +142,12 @@ def _fields(setting: Setting, first: ast.stmt, second: ast.stmt) -> Iterator[Com
             instead(setting, first, setting.text(second)),
             instead(setting, second, setting.text(first)),
         )
-        trees = ((first, _FIELDS), (second, _FIELDS))
-        at, subject = pieces[0].end, "the order of fields"
-        yield Combination("fields", CHANGE, subject, pieces, at, None, trees)
+        subject = "the order of fields"
+        draft = Draft("fields", CHANGE, subject, first, pieces, pieces[0].end)
+        yield edit_of(setting, draft, pieces), {first: _FIELDS, second: _FIELDS}
 
 
-def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
+def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[NumberedEdit]:
     """Yields the last statement of a block, moved behind the block."""
     block = setting.home(node).parent
     if not isinstance(block, _BLOCKS) or block.orelse or len(block.body) < 2:
@@ -176,7 +156,7 @@ def _out_of_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
         yield _indented(setting, node, _indent(setting, block), _OUT)
 
 
-def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
+def _into_block(setting: Setting, node: ast.stmt) -> Iterator[NumberedEdit]:
     """Yields the statement after a block, moved to the end of the block."""
     home = setting.home(node)
     beside = getattr(home.parent, home.field)
@@ -187,12 +167,11 @@ def _into_block(setting: Setting, node: ast.stmt) -> Iterator[Combination]:
         yield _indented(setting, node, _indent(setting, block.body[-1]), _IN)
 
 
-def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> Combination:
+def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> NumberedEdit:
     start = setting.span(node).start
     pieces = (Replacement(start - len(_indent(setting, node)), start, indent),)
-    function = setting.function(setting.scope(node))
-    subject = "the indentation of a statement"
-    return Combination("block", SLIP, subject, pieces, start, function, ((node, place),))
+    draft = Draft("block", SLIP, "the indentation of a statement", node, pieces, start)
+    return edit_of(setting, draft, pieces), {node: place}
 
 
 def _indent(program: Program, node: ast.stmt) -> str:

@@ -89,6 +89,32 @@ class Draft:
     likeness: Hashable = None
 
 
+def edit_of(program: Program, draft: Draft, pieces: tuple[Replacement, ...]) -> Edit:
+    """Returns the edit that a draft makes with its finished replacements."""
+    lines = tuple(sorted(_lines(program, pieces)))
+    function = program.function(program.scope(draft.node))
+    line = program.line(draft.at)
+    return Edit(draft.kind, line, lines, draft.cost, pieces, draft.subject, function)
+
+
+def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
+    """Returns the numbers of the lines that replacements change."""
+    found: set[int] = set()
+    for piece in pieces:
+        first = program.line(piece.start)
+        if "\n" not in piece.text and program.line(piece.end) == first:
+            found.add(first)
+            continue
+        old = program.source[piece.start : piece.end].split("\n")
+        new = piece.text.split("\n")
+        if len(old) == len(new):
+            pairs = enumerate(zip(old, new, strict=True))
+            found |= {first + place for place, (one, other) in pairs if one != other}
+        else:
+            found |= set(range(first, first + len(old)))
+    return found
+
+
 def instead(program: Program, node: ast.AST, text: str) -> Replacement:
     """Returns the replacement of a node's text."""
     span = program.span(node)

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.explain.rewriting.edit import PRIMARY, Draft, Replacement, replaced
+from grader.explain.rewriting.edit import PRIMARY, Draft, Edit, Replacement, edit_of, replaced
 from grader.explain.rewriting.program.source import Program
 
 _SKIPPED = {"ctx", "type_comment", "kind", "type_params"}
@@ -96,14 +96,13 @@ _TUPLES = (ast.Assign, ast.Return, ast.Subscript)
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A well-formed draft: its replacements, and the numbers of the new trees."""
+    """A well-formed draft, its edit, and the numbers of the new trees."""
 
     draft: Draft
+    edit: Edit
     own_tree: int
-    pieces: tuple[Replacement, ...]
     statement: ast.stmt
     tree: int
-    function: str | None
 
 
 class Finishing:
@@ -137,10 +136,9 @@ class Finishing:
         if isinstance(node, ast.expr) and self._needs_parentheses(node, tree, pieces, text):
             before = Replacement(span.start, span.start, "(")
             pieces = merged((before, *pieces, Replacement(span.end, span.end, ")")))
-        home = program.home(node)
-        whole = self._trees.number_after(home.statement, {node: number})
-        function = program.function(home.scope)
-        return Finished(draft, number, pieces, home.statement, whole, function)
+        statement = program.home(node).statement
+        whole = self._trees.number_after(statement, {node: number})
+        return Finished(draft, edit_of(program, draft, pieces), number, statement, whole)
 
     def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
         """Returns a statement's tree number after several changes; None if they overlap."""

@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.core.assignment import BadAssignment
-from grader.explain.rewriting.combined import Combination, together
-from grader.explain.rewriting.edit import Draft, Edit, Replacement
+from grader.explain.rewriting.combined import NumberedEdit, together
+from grader.explain.rewriting.edit import Draft, Edit
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.missing import forgotten, handed_on, transplants
 from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.source import Program, Statement
+from grader.explain.rewriting.program.source import Statement
 from grader.explain.rewriting.program.vocabulary import speaking
 from grader.explain.rewriting.replaced import (
     arguments,
@@ -118,18 +118,15 @@ def _drafts(setting: Setting, slips: Slips, statement: Statement) -> Iterator[Dr
 
 
 def _distinct(
-    setting: Setting, single: Iterable[Finished], combined: Iterable[Combination]
+    setting: Setting, single: Iterable[Finished], combined: Iterable[NumberedEdit]
 ) -> list[Edit]:
     """Returns the edits in order, and the cheapest of those that make the same program."""
     found: dict[frozenset[tuple[int, int]], Edit] = {}
     places = {one.node: place for place, one in enumerate(setting.statements)}
-    singles = map(Combination.of, single)
-    for one in sorted((*singles, *combined), key=lambda one: one.cost):
-        trees = frozenset((places[node], tree) for node, tree in one.trees)
-        if trees not in found:
-            lines = tuple(sorted(_lines(setting, one.pieces)))
-            place = one.kind, setting.line(one.at), lines
-            found[trees] = Edit(*place, one.cost, one.pieces, one.subject, one.function)
+    singles = ((one.edit, {one.statement: one.tree}) for one in single)
+    for edit, trees in sorted((*singles, *combined), key=lambda one: one[0].cost):
+        key = frozenset((places[node], tree) for node, tree in trees.items())
+        found.setdefault(key, edit)
     return sorted(
         found.values(), key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements)
     )
@@ -167,24 +164,6 @@ def _head_lines(node: ast.stmt) -> int:
     if isinstance(body, list) and body:
         end = max(node.lineno, min(end, body[0].lineno - 1))
     return end - node.lineno + 1
-
-
-def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:
-    """Returns the numbers of the lines that replacements change."""
-    found: set[int] = set()
-    for piece in pieces:
-        first = program.line(piece.start)
-        if "\n" not in piece.text and program.line(piece.end) == first:
-            found.add(first)
-            continue
-        old = program.source[piece.start : piece.end].split("\n")
-        new = piece.text.split("\n")
-        if len(old) == len(new):
-            pairs = enumerate(zip(old, new, strict=True))
-            found |= {first + place for place, (one, other) in pairs if one != other}
-        else:
-            found |= set(range(first, first + len(old)))
-    return found
 
 
 Family = Callable[[Setting, Any], Iterator[Draft]]
