@@ -83,7 +83,7 @@ def _contrary(
     by_statement: dict[ast.stmt, dict[tuple[str, str, str], list[Finished]]] = {}
     for one in single:
         is_sign = one.draft.kind in _SIGNS and one.draft.cost <= CHANGE
-        if (is_sign or one.draft.cost <= SLIP) and len(one.edit.replacements) == 1:
+        if (is_sign or one.draft.cost <= SLIP) and len(one.draft.pieces) == 1:
             own = by_statement.setdefault(one.statement, defaultdict(list))
             own[_became(setting, one)].append(one)
     for statement, changes in by_statement.items():
@@ -101,11 +101,10 @@ def _contrary(
 
 
 def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
-    piece = one.edit.replacements[0]
+    piece = one.draft.pieces[0]
     old = setting.source[piece.start : piece.end]
-    if one.draft.kind in _SIGNS:
-        return "sign", old.strip("("), piece.text.strip("(")
-    return one.draft.kind, old.removeprefix("0"), piece.text.removeprefix("0")
+    kind = "sign" if one.draft.kind in _SIGNS else one.draft.kind
+    return kind, old.removeprefix("0"), piece.text.removeprefix("0")
 
 
 _FIELDS, _OUT, _IN = -1, -2, -3

@@ -22,10 +22,10 @@ class Replacement:
 class Edit:
     """One small change that keeps a program well formed.
 
-    `line` is the line of the changed expression, and `lines` are all lines that change, counted
-    from 1. `cost` is small for a likely slip and a small change. `subject` names the changed part
-    to a student, and never the new text. `function` is the qualified name of the function whose
-    body changes, or None outside of any function.
+    `line` is the line of the changed expression. `lines` are all lines that change, without those
+    that only get parentheses. Both count from 1. `cost` is small for a likely slip and a small
+    change. `subject` names the changed part to a student, and never the new text. `function` is
+    the qualified name of the function whose body changes, or None outside of any function.
     """
 
     kind: str
@@ -151,16 +151,14 @@ def wrap(
     cost: float,
     subject: str,
     likeness: Hashable = None,
-    *,
-    loose: bool = False,
 ) -> Draft:
-    """Returns a draft that puts text around a node; `loose` if it needs no parentheses."""
+    """Returns a draft that puts text around a node."""
     span = program.outer_span(node)
     bare = span == program.span(node)
     holds = isinstance(node, (*PRIMARY, ast.Tuple))
     if isinstance(node, ast.Constant):
         holds = not after.startswith(".")
-    if bare and not loose and not holds:
+    if bare and not holds:
         before, after = f"{before}(", f"){after}"
     pieces = [Replacement(span.start, span.start, before), Replacement(span.end, span.end, after)]
     alike = None if likeness is None else (kind, likeness, before, after)
@@ -179,7 +177,8 @@ def keep(
 ) -> Draft:
     """Returns a draft that replaces a node by one of its parts and keeps the line ends."""
     whole, part = program.span(node), program.outer_span(kept)
-    pieces = (Replacement(whole.start, part.start, ""), Replacement(part.end, whole.end, ""))
+    both = (Replacement(whole.start, part.start, ""), Replacement(part.end, whole.end, ""))
+    pieces = tuple(one for one in both if one.start < one.end)
     alike = None if likeness is None else (kind, likeness)
     at = whole.start
     if part.start == whole.start:

@@ -6,7 +6,7 @@ import ast
 import functools
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.explain.rewriting.edit import PRIMARY, Draft, Edit, Replacement, edit_of, replaced
 from grader.explain.rewriting.program.source import Program
@@ -71,27 +71,6 @@ class Trees:
 
 
 _ATOMS = (*PRIMARY, ast.Constant, ast.JoinedStr)
-_OPERATORS: dict[type[ast.AST], int] = {
-    ast.Pow: 10,
-    **dict.fromkeys((ast.USub, ast.UAdd, ast.Invert), 9),
-    **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult), 8),
-    **dict.fromkeys((ast.Add, ast.Sub), 7),
-    **dict.fromkeys((ast.LShift, ast.RShift), 6),
-    **{ast.BitAnd: 5, ast.BitXor: 4, ast.BitOr: 3, ast.Not: 1, ast.And: 0, ast.Or: -1},
-}
-# Places at which an expression of any kind may stand without parentheses.
-_FREE: dict[type[ast.AST], tuple[str, ...]] = {
-    **dict.fromkeys((ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr), ("value",)),
-    **dict.fromkeys((ast.If, ast.While), ("test",)),
-    **dict.fromkeys((ast.List, ast.Tuple), ("elts",)),
-    ast.For: ("iter",),
-    ast.Call: ("args",),
-    ast.keyword: ("value",),
-    ast.Subscript: ("slice",),
-    ast.Slice: ("lower", "upper", "step"),
-    ast.arguments: ("defaults", "kw_defaults"),
-}
-_TUPLES = (ast.Assign, ast.Return, ast.Subscript)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +106,18 @@ class Finishing:
             for piece, count in zip(draft.pieces, added, strict=True)
         )
         text = replaced(program.source[span.start : span.end], pieces, span.start)
-        kind = _kind_of(node)
-        column = getattr(node, "col_offset", 0) if kind == "loop" else 0
-        parsed = self._parse(text, kind, column)
+        parsed = self._parse(text, isinstance(node, ast.expr))
         if parsed is None or parsed[0] == self._trees.number(node):
             return None
         number, tree = parsed
+        edit = edit_of(program, draft, pieces)
         if isinstance(node, ast.expr) and self._needs_parentheses(node, tree, pieces, text):
             before = Replacement(span.start, span.start, "(")
             pieces = merged((before, *pieces, Replacement(span.end, span.end, ")")))
+            edit = replace(edit, replacements=pieces)
         statement = program.home(node).statement
         whole = self._trees.number_after(statement, {node: number})
-        return Finished(draft, edit_of(program, draft, pieces), number, statement, whole)
+        return Finished(draft, edit, number, statement, whole)
 
     def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
         """Returns a statement's tree number after several changes; None if they overlap."""
@@ -153,18 +132,12 @@ class Finishing:
         before = self._program.source.count("\n", piece.start, piece.end)
         return piece.text.count("\n") - before
 
-    def _parsed(self, text: str, kind: str, column: int) -> tuple[int, ast.AST] | None:
-        flags = ast.PyCF_ONLY_AST
+    def _parsed(self, text: str, is_expression: bool) -> tuple[int, ast.AST] | None:
         try:
-            if kind == "expression":
-                tree: ast.AST = compile(f"({text}\n)", "<edit>", "eval", flags).body
-            elif kind == "parameters":
-                tree = compile(f"def _({text}\n): ...", "<edit>", "exec", flags).body[0].args
-            elif kind == "loop":
-                block = f"if _:\n{' ' * column}{text}" if column else f"if _:\n {text}"
-                tree = ast.Module(compile(block, "<edit>", "exec", flags).body[0].body, [])
+            if is_expression:
+                tree: ast.AST = ast.parse(f"({text}\n)", mode="eval").body
             else:
-                module = compile(text, "<edit>", "exec", flags)
+                module = ast.parse(text)
                 tree = module.body[0] if len(module.body) == 1 else module
         except (SyntaxError, ValueError):
             return None
@@ -173,48 +146,22 @@ class Finishing:
     def _needs_parentheses(
         self, node: ast.expr, tree: ast.AST, pieces: Sequence[Replacement], text: str
     ) -> bool:
-        if "\n" in text and self._parse(f"_ = {text}", "statement", 0) is None:
+        """Returns whether an expression may need parentheses to stay one at its place."""
+        if "\n" in text and self._parse(f"_ = {text}", False) is None:
             return True
         if isinstance(tree, _ATOMS):
             return False
         inner, outer = self._program.span(node), self._program.outer_span(node)
-        if inner != outer and all(inner.start <= p.start and p.end <= inner.end for p in pieces):
+        if inner != outer:
+            return not all(inner.start <= p.start and p.end <= inner.end for p in pieces)
+        if type(tree) is type(node) and _operator(tree) is _operator(node):
             return False
-        if isinstance(tree, (ast.Tuple, ast.GeneratorExp)) and text.startswith("("):
-            return False
-        home = self._program.home(node)
-        if isinstance(home.parent, ast.BinOp) and inner == outer:
-            return not _fits(tree, home.parent, node)
-        if home.field in _FREE.get(type(home.parent), ()):
-            return isinstance(tree, ast.Tuple) and not isinstance(home.parent, _TUPLES)
-        return inner != outer or _binding(tree) < _binding(node)
+        is_in_statement = isinstance(self._program.parent(node), ast.stmt)
+        return isinstance(tree, ast.Tuple) or not is_in_statement
 
 
-def _kind_of(node: ast.AST) -> str:
-    if isinstance(node, (ast.For, ast.While)):
-        return "loop"
-    if isinstance(node, ast.stmt):
-        return "statement"
-    return "parameters" if isinstance(node, ast.arguments) else "expression"
-
-
-def _binding(tree: ast.AST) -> int:
-    """Returns the precedence of an expression; higher numbers bind more tightly."""
-    match tree:
-        case ast.BinOp(op=op) | ast.BoolOp(op=op) | ast.UnaryOp(op=op):
-            return _OPERATORS[type(op)]
-        case ast.Compare():
-            return 2
-        case _ if isinstance(tree, _ATOMS):
-            return 12
-    return -2
-
-
-def _fits(tree: ast.AST, around: ast.BinOp, node: ast.expr) -> bool:
-    own, other = _binding(tree), _OPERATORS[type(around.op)]
-    if isinstance(around.op, ast.Pow):
-        return node is around.right and own >= 9
-    return own > other or (own == other and node is around.left)
+def _operator(tree: ast.AST) -> type[object]:
+    return type(getattr(tree, "op", None))
 
 
 def merged(pieces: Iterable[Replacement]) -> tuple[Replacement, ...]:

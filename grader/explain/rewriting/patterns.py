@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.explain.rewriting.edit import PRIMARY, Draft, put, wrap
+from grader.explain.rewriting.edit import PRIMARY, Draft, put, with_indices, wrap
 from grader.explain.rewriting.positions import Position, nearest
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
@@ -27,15 +27,8 @@ _FILLED = re.compile(r"(, )?\$\*(\w+)(, )?|\$(\w+)")
 _STANDS_FOR = "stands_for_"
 _VARIABLE = "name"
 _SKIPPED = ("ctx", "kind", "type_comment")
-# Places where an expression needs no parentheses.
-_FREE: Mapping[type[ast.AST], Sequence[str]] = {
-    ast.Call: ("args",),
-    ast.keyword: ("value",),
-    ast.Subscript: ("slice",),
-    ast.Tuple: ("elts",),
-    ast.List: ("elts",),
-    ast.Slice: ("lower", "upper"),
-}
+# Parts that need no parentheses anywhere.
+_HELD = (*PRIMARY, ast.Constant, ast.Starred)
 _READ = ast.Load()
 _Bound = dict[str, list[ast.AST]]
 # A condition on a part of a row: its nature, or the variables that it may be.
@@ -126,11 +119,9 @@ def _draft(
     after = _HOLE.sub(lambda found: given.get(found[2], found[0]), row.after)
     if isinstance(node, ast.expr) and after.count(row.before) == 1 and row.before in _holes(after):
         before, _, rest = after.partition(row.before)
-        loose = before.endswith("(") and rest.startswith((")", ","))
         alike = (type(node).__name__, row.before)
         kind = "sign" if (before, rest) == ("-", "") else "rewritten"
-        made = setting, node, before, rest, kind, row.cost, row.subject, alike
-        return wrap(*made, loose=loose)
+        return wrap(setting, node, before, rest, kind, row.cost, row.subject, alike)
     text = _filled(setting, after, bound)
     return put(setting, node, text, "rewritten", row.cost, row.subject, row.before)
 
@@ -209,7 +200,6 @@ def _is_such(setting: Setting, node: ast.AST, wanted: Wanted) -> bool:
 
 def _filled(program: Program, after: str, bound: _Bound) -> str:
     """Returns a replacement's text with each gap filled by the source text bound to it."""
-    free = _free_in(after)
 
     def text(found: re.Match[str]) -> str:
         before, rest, behind, name = found.groups("")
@@ -217,20 +207,8 @@ def _filled(program: Program, after: str, bound: _Bound) -> str:
             given = ", ".join(map(program.outer_text, bound[rest]))
             return f"{before}{given}{behind}" if given else before and behind
         node = bound[name][0]
-        own, is_held = program.text(node), isinstance(node, (*PRIMARY, ast.Constant))
-        return own if is_held or name in free else f"({own})"
+        is_held = isinstance(node, _HELD) or with_indices(program, node) is not node
+        own = program.text(node)
+        return own if is_held else f"({own})"
 
     return _FILLED.sub(text, after)
-
-
-@functools.lru_cache(maxsize=512)
-def _free_in(after: str) -> frozenset[str]:
-    """Returns the gaps that need no parentheses anywhere in a replacement."""
-    places: dict[str, list[bool]] = {}
-    for parent in ast.walk(_parsed(after)):
-        for part, value in ast.iter_fields(parent):
-            for one in value if isinstance(value, list) else [value]:
-                name = _hole(one)
-                if name is not None:
-                    places.setdefault(name, []).append(part in _FREE.get(type(parent), ()))
-    return frozenset(name for name, own in places.items() if all(own))

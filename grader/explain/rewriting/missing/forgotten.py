@@ -75,9 +75,7 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         else:
             yield from _combined(setting, node, name, nature)
             if is_value:
-                yield _around(
-                    setting, node, f" if {name} is None else {name}", name, CHANGE, loose=True
-                )
+                yield _around(setting, node, f" if {name} is None else {name}", name, CHANGE)
         is_part = nature is Nature.WEIGHT and isinstance(node, ast.Subscript)
         is_of_object = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         # A class's attribute may be a member of an enumeration.
@@ -97,7 +95,7 @@ def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     for layer in setting.scopes.idle_layers(node)[:_MOST]:
         subject = _NEVER_USED.format(layer)
-        yield wrap(setting, node, f"{layer}(", ")", "forgotten", CHANGE, subject, loose=True)
+        yield wrap(setting, node, f"{layer}(", ")", "forgotten", CHANGE, subject)
 
 
 def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -129,10 +127,8 @@ def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) ->
         yield _around(setting, node, f" * {name}", name, CHANGE)
 
 
-def _around(
-    setting: Setting, node: ast.expr, after: str, name: str, cost: float, *, loose: bool = False
-) -> Draft:
-    return wrap(setting, node, "", after, "forgotten", cost, _NEVER_USED.format(name), loose=loose)
+def _around(setting: Setting, node: ast.expr, after: str, name: str, cost: float) -> Draft:
+    return wrap(setting, node, "", after, "forgotten", cost, _NEVER_USED.format(name))
 
 
 def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -153,7 +149,7 @@ def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         subject = f"when `{name}` is set"
         for turned in ("", ".unsqueeze(-2)"):
             after = f" if {name} is None else {name}{turned}"
-            yield wrap(setting, value, "", after, "forgotten", CHANGE, subject, loose=True)
+            yield wrap(setting, value, "", after, "forgotten", CHANGE, subject)
 
 
 def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
@@ -200,7 +196,7 @@ def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     ]
     for one, other in pairs:
         after = f" and {one} == {other}"
-        yield wrap(setting, node, "", after, "condition", CHANGE, _SUBJECT, loose=True)
+        yield wrap(setting, node, "", after, "condition", CHANGE, _SUBJECT)
 
 
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -169,8 +169,7 @@ def _is_gone_through(setting: Setting, name: str) -> bool:
 def _around(
     setting: Setting, node: ast.expr, before: str, after: str, cost: float, subject: str
 ) -> Draft:
-    loose = before.endswith("(") and after.startswith((")", ","))
-    return wrap(setting, node, before, after, "transplanted", cost, subject, None, loose=loose)
+    return wrap(setting, node, before, after, "transplanted", cost, subject, None)
 
 
 # The text before, the text after, and whether it is a constant factor.

@@ -122,7 +122,7 @@ def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
     yield exchange(setting, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
     for kept in (node.body, node.orelse):
         yield keep(setting, node, kept, "condition-dropped", CHANGE, "a condition")
-    yield wrap(setting, node.test, "not ", "", "condition", SLIP, "a condition", loose=False)
+    yield wrap(setting, node.test, "not ", "", "condition", SLIP, "a condition")
 
 
 def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
