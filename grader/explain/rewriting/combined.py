@@ -11,7 +11,7 @@ from dataclasses import replace
 from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Edit, Replacement, edit_of, instead
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.source import Program
+from grader.explain.rewriting.program.source import Program, callee
 
 _MORE = 0.5
 _MOST_PLACES = 6
@@ -41,20 +41,28 @@ def _at_like_places(
 ) -> Iterator[NumberedEdit]:
     alike: dict[Hashable, list[Finished]] = defaultdict(list)
     for one in single:
-        if one.draft.likeness is not None and one.edit.function is not None:
-            alike[one.edit.function, one.draft.kind, one.draft.likeness].append(one)
+        if one.draft.cost <= CHANGE and one.edit.function is not None:
+            alike[one.edit.function, one.draft.kind, _likeness(setting, one.draft)].append(one)
     for group in alike.values():
-        for own in (group, *_same_texts(setting, group)):
+        for own in (group, *_parts(setting, group)):
             if 2 <= len(own) <= _MOST_PLACES:
                 yield from _joined(finishing, own, own[0].draft.cost + _MORE * (len(own) - 1))
 
 
-def _same_texts(setting: Setting, group: Sequence[Finished]) -> list[list[Finished]]:
-    """Returns changes grouped by the text that they change; nothing if all change the same."""
-    found: dict[str, list[Finished]] = defaultdict(list)
-    for one in group:
-        found[setting.text(one.draft.node)].append(one)
-    return [] if len(found) == 1 else list(found.values())
+def _likeness(program: Program, draft: Draft) -> Hashable:
+    """Returns the same value for drafts that make the same change at different places."""
+    pieces = ((program.source[one.start : one.end], one.text) for one in draft.pieces)
+    return draft.likeness or tuple(sorted(pieces))
+
+
+def _parts(setting: Setting, group: Sequence[Finished]) -> Iterator[list[Finished]]:
+    """Yields the changes of a group that change one text, and those in calls of one function."""
+    for role in (setting.text, lambda node: callee(setting.parent(node))):
+        found: dict[str, list[Finished]] = defaultdict(list)
+        for one in group:
+            found[role(one.draft.node)].append(one)
+        if len(found) > 1:
+            yield from found.values()
 
 
 def _joined(

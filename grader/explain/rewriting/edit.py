@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.source import Program, Span
@@ -76,8 +76,8 @@ PRIMARY = (
 class Draft:
     """A proposed change of one node's text.
 
-    `at` is the offset of the changed part. Drafts with equal `likeness` in a function make the same
-    change at similar places. Drafts whose `likeness` is None are not compared.
+    `at` is the offset of the changed part. Drafts of one kind with equal `likeness` make the same
+    change, even if it differs in its text.
     """
 
     kind: str
@@ -86,7 +86,7 @@ class Draft:
     node: ast.AST
     pieces: tuple[Replacement, ...]
     at: int
-    likeness: Hashable = None
+    likeness: str | None = None
 
 
 def edit_of(program: Program, draft: Draft, pieces: tuple[Replacement, ...]) -> Edit:
@@ -128,12 +128,10 @@ def put(
     kind: str,
     cost: float,
     subject: str,
-    likeness: Hashable = None,
 ) -> Draft:
     """Returns a draft that replaces a node by another text."""
     piece = instead(program, node, text)
-    alike = None if likeness is None else (kind, likeness, text)
-    return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start, alike)
+    return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start)
 
 
 def with_indices(program: Program, node: ast.AST) -> ast.AST:
@@ -150,7 +148,6 @@ def wrap(
     kind: str,
     cost: float,
     subject: str,
-    likeness: Hashable = None,
 ) -> Draft:
     """Returns a draft that puts text around a node."""
     span = program.outer_span(node)
@@ -161,9 +158,8 @@ def wrap(
     if bare and not holds:
         before, after = f"{before}(", f"){after}"
     pieces = [Replacement(span.start, span.start, before), Replacement(span.end, span.end, after)]
-    alike = None if likeness is None else (kind, likeness, before, after)
     at = place_of(program, node)
-    return Draft(kind, cost, subject, node, tuple(p for p in pieces if p.text), at, alike)
+    return Draft(kind, cost, subject, node, tuple(p for p in pieces if p.text), at)
 
 
 def keep(
@@ -173,17 +169,15 @@ def keep(
     kind: str,
     cost: float,
     subject: str,
-    likeness: Hashable = None,
 ) -> Draft:
     """Returns a draft that replaces a node by one of its parts and keeps the line ends."""
     whole, part = program.span(node), program.outer_span(kept)
     both = (Replacement(whole.start, part.start, ""), Replacement(part.end, whole.end, ""))
     pieces = tuple(one for one in both if one.start < one.end)
-    alike = None if likeness is None else (kind, likeness)
     at = whole.start
     if part.start == whole.start:
         at = len(program.source) - len(program.source[part.end :].lstrip())
-    return Draft(kind, cost, subject, node, pieces, at, alike)
+    return Draft(kind, cost, subject, node, pieces, at)
 
 
 def exchange(
@@ -194,7 +188,6 @@ def exchange(
     kind: str,
     cost: float,
     subject: str,
-    likeness: Hashable = None,
 ) -> Draft:
     """Returns a draft that puts parts of a node in another order.
 
@@ -206,8 +199,7 @@ def exchange(
         for place, source in enumerate(order)
         if place != source
     )
-    alike = None if likeness is None else (kind, likeness, tuple(order))
-    return Draft(kind, cost, subject, with_indices(program, node), pieces, pieces[0].start, alike)
+    return Draft(kind, cost, subject, with_indices(program, node), pieces, pieces[0].start)
 
 
 def without(program: Program, among: Sequence[ast.AST], part: ast.AST) -> Replacement:

@@ -119,11 +119,10 @@ def _draft(
     after = _HOLE.sub(lambda found: given.get(found[2], found[0]), row.after)
     if isinstance(node, ast.expr) and after.count(row.before) == 1 and row.before in _holes(after):
         before, _, rest = after.partition(row.before)
-        alike = (type(node).__name__, row.before)
         kind = "sign" if (before, rest) == ("-", "") else "rewritten"
-        return wrap(setting, node, before, rest, kind, row.cost, row.subject, alike)
+        return wrap(setting, node, before, rest, kind, row.cost, row.subject)
     text = _filled(setting, after, bound)
-    return put(setting, node, text, "rewritten", row.cost, row.subject, row.before)
+    return put(setting, node, text, "rewritten", row.cost, row.subject)
 
 
 def _holes(text: str) -> list[str]:

@@ -83,9 +83,8 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         same = nature is setting.scopes.nature(node) or is_part or is_choice
         if same or (is_value and nature is not Nature.FLAG):
             likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
-            alike = setting.text(node) if isinstance(node, ast.Constant) else None
             cost = SLIP if likely else CHANGE
-            yield put(setting, node, name, "forgotten", cost, _NEVER_USED.format(name), alike)
+            yield put(setting, node, name, "forgotten", cost, _NEVER_USED.format(name))
 
 
 def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:

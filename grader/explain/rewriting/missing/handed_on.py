@@ -39,9 +39,8 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     if signature is not None:
         yield from _added(setting, node, signature, given)
     for parameter, value in _literals(node, signature):
-        alike = setting.text(value), parameter.name
         for cost, text in _values(setting, node, parameter):
-            yield put(setting, value, text, "name", cost, "a hard-coded value", alike)
+            yield put(setting, value, text, "name", cost, "a hard-coded value")
     for name, _ in unused(setting, node):
         if name not in given:
             yield _appended(setting, node, name, CHANGE)
@@ -188,4 +187,4 @@ def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft
     name = callee_or_call(node)
     piece = appended(setting, node, text)
     subject, at = f"what `{name}` is given", place_of_arguments(setting, node)
-    return Draft("argument-added", cost, subject, node, (piece,), at, ("argument", name, text))
+    return Draft("argument-added", cost, subject, node, (piece,), at)

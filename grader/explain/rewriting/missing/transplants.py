@@ -169,7 +169,7 @@ def _is_gone_through(setting: Setting, name: str) -> bool:
 def _around(
     setting: Setting, node: ast.expr, before: str, after: str, cost: float, subject: str
 ) -> Draft:
-    return wrap(setting, node, before, after, "transplanted", cost, subject, None)
+    return wrap(setting, node, before, after, "transplanted", cost, subject)
 
 
 # The text before, the text after, and whether it is a constant factor.
@@ -195,7 +195,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     nature, parent = setting.scopes.nature(node), setting.parent(node)
     if nature is Nature.FLAG and isinstance(parent, ast.BinOp):
-        yield _with_factor(setting, node, "3 * ", "", "factor", WRAP, "a factor")
+        yield wrap(setting, node, "3 * ", "", "factor", WRAP, "a factor")
     if isinstance(parent, ast.UnaryOp) or not (nature.is_number or nature is Nature.TENSOR):
         return
     scaled = _is_scaling(parent)
@@ -213,18 +213,18 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     # A product that is itself a factor has the sign of the whole product.
     if not (is_count or (scaled and _is_scaling(setting.parent(parent)))):
         cost = SLIP if is_exponent else CHANGE
-        yield _with_factor(setting, node, "-", "", "sign", cost, "a sign that is missing")
+        yield wrap(setting, node, "-", "", "sign", cost, "a sign that is missing")
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
         if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
             if nature is Nature.NUMBER and before == "1 / " and not is_operand:
-                yield _with_factor(setting, node, before, after, "factor", SLIP + 0.25, subject)
+                yield wrap(setting, node, before, after, "factor", SLIP + 0.25, subject)
                 continue
             likely = before == "1 - " and nature is Nature.NUMBER
             # A rate that is passed on is seldom wrong: the called function computes `1 - rate`.
             likely_cost = CHANGE + 0.35 if isinstance(parent, ast.Call) else CHANGE
             cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
-            yield _with_factor(setting, node, before, after, "factor", cost, subject)
+            yield wrap(setting, node, before, after, "factor", cost, subject)
     if is_operand and isinstance(node, ast.Name):
         match parent:
             case ast.BinOp(left=ast.Constant(value=2), op=ast.Mult()):
@@ -246,13 +246,6 @@ def _in_arithmetic(setting: Setting, node: ast.expr) -> bool:
     if isinstance(parent, (ast.Tuple, ast.List)):
         return isinstance(setting.parent(parent), ast.Call)
     return isinstance(parent, ast.Call) and callee(parent) in ("exp", "sin", "cos", "sqrt", "pow")
-
-
-def _with_factor(
-    setting: Setting, node: ast.expr, before: str, after: str, kind: str, cost: float, subject: str
-) -> Draft:
-    alike = (type(node).__name__, callee(node), setting.text(node)[:12])
-    return wrap(setting, node, before, after, kind, cost, subject, alike)
 
 
 def _is_value(setting: Setting, node: ast.expr) -> bool:

@@ -28,9 +28,9 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     subject = f"the order of the arguments of `{name}`" if name else "the order of arguments"
     values = [keyword.value for keyword in node.keywords if keyword.arg]
     for parts in (node.args, values):
-        yield from _orders(setting, node, parts, "arguments", subject, name)
+        yield from _orders(setting, node, parts, "arguments", subject)
     if len(node.args) == len(values) == 1:
-        yield from _orders(setting, node, [*node.args, *values], "arguments", subject, name)
+        yield from _orders(setting, node, [*node.args, *values], "arguments", subject)
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
@@ -48,16 +48,16 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
         subject = "the order of indices"
     else:
         subject = "the order of values"
-    yield from _orders(setting, node, node.elts, "elements", subject, type(parent).__name__)
+    yield from _orders(setting, node, node.elts, "elements", subject)
 
 
 def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
     """Yields swapped values of a dict."""
-    yield from _orders(setting, node, node.values, "elements", "the order of values", "dict")
+    yield from _orders(setting, node, node.values, "elements", "the order of values")
 
 
 def _orders(
-    setting: Setting, node: ast.AST, parts: Sequence[ast.expr], kind: str, subject: str, around: str
+    setting: Setting, node: ast.AST, parts: Sequence[ast.expr], kind: str, subject: str
 ) -> Iterator[Draft]:
     fixed = [isinstance(part, ast.Starred) for part in parts]
     count = len(parts)
@@ -70,14 +70,14 @@ def _orders(
         order = list(range(count))
         order[one], order[other] = other, one
         cost = SLIP if near else CHANGE
-        yield exchange(setting, node, parts, order, kind, cost, subject, (around, count))
+        yield exchange(setting, node, parts, order, kind, cost, subject)
     for first in range(count - 2) if count <= _MANY else ():
         places = range(first, first + 3)
         if len({texts[place] for place in places}) == 3 and not any(fixed[p] for p in places):
             for one, second, third in ((1, 2, 0), (2, 0, 1)):
                 turned = list(range(count))
                 turned[first : first + 3] = first + one, first + second, first + third
-                yield exchange(setting, node, parts, turned, kind, WRAP, subject, around)
+                yield exchange(setting, node, parts, turned, kind, WRAP, subject)
 
 
 _Bounds = tuple[str, ...]
@@ -95,7 +95,7 @@ def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     subject = f"where `{name}` begins and ends"
     for cost, bounds in _others(setting, node.args):
         piece = Replacement(start, end, ", ".join(bounds))
-        yield Draft("range", cost, subject, node, (piece,), start, (name, bounds))
+        yield Draft("range", cost, subject, node, (piece,), start)
 
 
 def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _Bounds]]:

@@ -77,9 +77,7 @@ def functions(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         others[f"{name.removesuffix('_')}_"] = SLIP
     for other, cost in {**_of_file(setting, node), **others}.items():
         piece = Replacement(place.start, place.end, other)
-        yield Draft(
-            "function", cost, subject, node, (piece,), place.start, ("function", name, other)
-        )
+        yield Draft("function", cost, subject, node, (piece,), place.start)
 
 
 def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
@@ -138,7 +136,7 @@ def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     for place, kept in enumerate(options):
         if not isinstance(kept, ast.Starred):
             cost = CHANGE if place == 0 else WRAP
-            yield keep(setting, node, kept, "call-dropped", cost, subject, name)
+            yield keep(setting, node, kept, "call-dropped", cost, subject)
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -149,16 +147,15 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             piece = without(setting, [*node.args, *node.keywords], keyword)
             subject = f"an option of `{name}`"
             at = setting.span(keyword).start
-            yield Draft("option-dropped", CHANGE, subject, node, (piece,), at, (name, keyword.arg))
+            yield Draft("option-dropped", CHANGE, subject, node, (piece,), at)
     known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
     takes_fewer = known is not None and known.least < len(node.args) <= known.most
     if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):
         last = node.args[-1]
         piece = without(setting, [*node.args, *node.keywords], last)
         at = setting.span(last).start
-        yield Draft(
-            "option-dropped", CHANGE, f"an option of `{name}`", node, (piece,), at, (name, "last")
-        )
+        subject = f"an option of `{name}`"
+        yield Draft("option-dropped", CHANGE, subject, node, (piece,), at)
     given = {keyword.arg for keyword in node.keywords}
     axes = [n for n in setting.scopes.names(node).natures if words(n)[-1:] in (("dim",), ("axis",))]
     for text, cost in _missing_options(node, name, given, axes[:2]):
@@ -209,5 +206,4 @@ def _with_argument(
     subject = f"the axis along which `{name}` goes" if is_of_axis else f"an option of `{name}`"
     end = setting.span(node.func).end
     pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
-    alike = ("option", text, name in ("max", "min") and renamed is None)
-    return Draft("option-added", cost, subject, node, pieces, piece.start, alike)
+    return Draft("option-added", cost, subject, node, pieces, piece.start)

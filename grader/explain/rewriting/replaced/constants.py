@@ -40,8 +40,8 @@ def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         yield put(setting, node, "None", "default", WRAP, "a default value")
     match node.value:
         case bool(value):
-            yield _other(setting, node, str(not value), "flag", SLIP, "a flag")
-            yield _other(setting, node, "None", "flag", UNLIKELY, "a flag")
+            yield put(setting, node, str(not value), "flag", SLIP, "a flag")
+            yield put(setting, node, "None", "flag", UNLIKELY, "a flag")
         case None:
             yield from _of_none(setting, node)
         case int():
@@ -70,27 +70,14 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     if node.attr in _DTYPES and base == "torch":
         for dtype in _DTYPES:
             if dtype != node.attr:
-                yield _other(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
+                yield put(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
     elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
         for other in _LIMITS:
-            yield _other(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a dtype")
-        yield _other(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a dtype")
+            yield put(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a dtype")
+        yield put(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a dtype")
     elif node.attr == "inf":
-        yield _other(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
-        yield _other(setting, node, "0.0", "infinity", WRAP, "an infinite value")
-
-
-def _other(
-    setting: Setting, node: ast.expr, text: str, kind: str, cost: float, subject: str
-) -> Draft:
-    return put(setting, node, text, kind, cost, subject, _role(setting, node))
-
-
-def _role(setting: Setting, node: ast.expr) -> tuple[str, str, str]:
-    """Returns the role of a constant in its surroundings; constants of one role are alike."""
-    given = argument_of(setting, node)
-    around = callee(given[0]) if given else type(setting.parent(node)).__name__
-    return setting.text(node), around, given[1] if given else ""
+        yield put(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
+        yield put(setting, node, "0.0", "infinity", WRAP, "an infinite value")
 
 
 def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -103,7 +90,7 @@ def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if isinstance(parent, (ast.Compare, ast.Return, ast.Subscript, ast.Tuple)):
         return
     for text in ("True", "False"):
-        yield _other(setting, node, text, "none", WRAP, "a `None`")
+        yield put(setting, node, text, "none", WRAP, "a `None`")
 
 
 def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -116,7 +103,7 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             if _is_futile(setting, node, axis):
                 continue
             cost = SLIP if {axis, value} in _NEAR_AXES else CHANGE
-            yield _other(setting, node, str(axis), "axis", cost, subject)
+            yield put(setting, node, str(axis), "axis", cost, subject)
         return
     given = argument_of(setting, node)
     subject = f"a number in {named(given[0])}" if given else "a number"
@@ -125,19 +112,19 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     sign = _cost_of_sign(setting, node)
     others = {value + 1: SLIP, value - 1: SLIP, -value: sign, 0: CHANGE, 1: CHANGE, 2: CHANGE}
     for other, cost in others.items():
-        yield _other(setting, node, str(other), "constant", cost, subject)
+        yield put(setting, node, str(other), "constant", cost, subject)
     for other in (2 * value, value + 2, value - 2):
-        yield _other(setting, node, str(other), "constant", WRAP, subject)
+        yield put(setting, node, str(other), "constant", WRAP, subject)
     if abs(value) in (1, 2):
         match setting.parent(node):
             case ast.BinOp(op=ast.Pow(), right=right) if right is node:
                 cost = SLIP
             case _:
                 cost = WRAP
-        yield _other(setting, node, "0.5" if value > 0 else "-0.5", "constant", cost, subject)
+        yield put(setting, node, "0.5" if value > 0 else "-0.5", "constant", cost, subject)
     if abs(value) >= 1000:
         for text in (str(value // 10), str(value * 10)):
-            yield _other(setting, node, text, "constant", CHANGE, subject)
+            yield put(setting, node, text, "constant", CHANGE, subject)
 
 
 def _is_futile(setting: Setting, node: ast.expr, axis: int) -> bool:
@@ -190,9 +177,9 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
         near |= {2 * value: SLIP, value / 2: SLIP} if abs(value) in (1.0, 2.0) else {}
         others |= near | {0.5: WRAP}
     for other, cost in others.items():
-        yield _other(setting, node, repr(other), "constant", cost, subject)
+        yield put(setting, node, repr(other), "constant", cost, subject)
     if (value <= 0 and not isinstance(setting.parent(node), ast.BinOp)) or abs(value) >= 1000:
-        yield _other(setting, node, _INFINITY, "infinity", CHANGE, subject)
+        yield put(setting, node, _INFINITY, "infinity", CHANGE, subject)
 
 
 def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft]:
@@ -201,7 +188,7 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
     subject = "an infinite value"
     if value.lstrip("-+") in ("inf", "infinity", "Infinity"):
         other = value.removeprefix("-") if value.startswith("-") else f"-{value.lstrip('+')}"
-        yield _other(setting, node, f'"{other}"', "infinity", SLIP, subject)
+        yield put(setting, node, f'"{other}"', "infinity", SLIP, subject)
         call = setting.parent(node)
         if isinstance(call, ast.Call) and callee(call) == "float":
             for text in ("0.0", "-1e9"):
@@ -220,7 +207,7 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
     for name in setting.seen.loops(node):
-        yield put(setting, node, name, "name", CHANGE, "a hard-coded value", own)
+        yield put(setting, node, name, "name", CHANGE, "a hard-coded value")
     likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
     beside = _words_beside(setting, node)
     found = [one for one in (*likely, *beside, *setting.signatures.words) if one != own]
@@ -237,7 +224,7 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
         if is_known or is_near or other in likely:
             text = f"{quote}{other}{quote}"
             cost = SLIP if is_near or other in likely else CHANGE
-            yield put(setting, node, text, "word", cost, subject, own)
+            yield put(setting, node, text, "word", cost, subject)
 
 
 def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:

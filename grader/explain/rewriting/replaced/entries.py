@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 import string
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, without
 from grader.explain.rewriting.program.setting import Setting, argument_of
@@ -37,8 +37,8 @@ def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
         yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
 
 
-# The cost, the new pattern, and the key that the same change in another pattern shares.
-_Change = tuple[float, str, Hashable]
+# The cost, and the new pattern.
+_Change = tuple[float, str]
 _CALLS = {"einsum", "rearrange", "reduce", "repeat", "pack", "unpack", "parse_shape"}
 _MOST_PATTERNS = 60
 _EINSUM = re.compile(r"\.\.\.|\{[^{}]*\}|[A-Za-z]|->|,")
@@ -70,11 +70,11 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
         _replaced(value, tokens),
         _lengthened(value, tokens),
     )
-    for cost, text, alike in itertools.islice(found, _MOST_PATTERNS):
+    for cost, text in itertools.islice(found, _MOST_PATTERNS):
         if text not in seen:
             seen.add(text)
             piece = Replacement(start, start + len(value), text)
-            yield Draft("pattern", cost, subject, node, (piece,), start, alike)
+            yield Draft("pattern", cost, subject, node, (piece,), start)
 
 
 def _value(setting: Setting, node: ast.Constant | ast.JoinedStr) -> str:
@@ -102,13 +102,11 @@ def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
             if one[0] != other[0]:
                 near = part.index(other) == part.index(one) + 1
                 text = _swapped(value, one.span(), other.span())
-                grouped = "(" in value[: one.start()].rpartition(")")[2]
-                yield SLIP if near else CHANGE, text, (frozenset((one[0], other[0])), grouped)
+                yield SLIP if near else CHANGE, text
     for units in reversed(_units(tokens)):
         for first, second in itertools.combinations(units, 2):
             if first[1] - first[0] > 1 or second[1] - second[0] > 1:
-                text = _swapped(value, first, second)
-                yield CHANGE, text, frozenset((value[slice(*first)], value[slice(*second)]))
+                yield CHANGE, _swapped(value, first, second)
 
 
 def _swapped(value: str, one: tuple[int, int], other: tuple[int, int]) -> str:
@@ -147,13 +145,12 @@ def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
                 continue
             for renamed in (one, other):
                 text = value[: renamed.start()] + fresh + value[renamed.end() :]
-                yield CHANGE, text, fresh
+                yield CHANGE, text
                 moved = len(text) - len(value)  # what comes after an input
                 for token in output:
                     if token[0] == one[0]:
                         before, after = token.start() + moved, token.end() + moved
-                        last = text[:before] + fresh + text[after:]
-                        yield CHANGE, last, (fresh, renamed is one)
+                        yield CHANGE, text[:before] + fresh + text[after:]
 
 
 def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
@@ -165,10 +162,10 @@ def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
             for name in names:
                 if name not in own and name != "..." and token[0] != "...":
                     text = value[: token.start()] + name + value[token.end() :]
-                    yield CHANGE, text, (token[0], name)
+                    yield CHANGE, text
             if len(part) > 1:
                 after = value[token.end() :]
-                yield WRAP, value[: token.start()] + after.removeprefix(" "), token[0]
+                yield WRAP, value[: token.start()] + after.removeprefix(" ")
 
 
 def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
@@ -181,5 +178,5 @@ def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
         if name not in own:
             for token in output:
                 text = value[: token.start()] + name + space + value[token.start() :]
-                yield WRAP, text, name
-            yield WRAP, f"{value}{space}{name}", name
+                yield WRAP, text
+            yield WRAP, f"{value}{space}{name}"

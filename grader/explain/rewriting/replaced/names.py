@@ -36,7 +36,7 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
     own = setting.text(node)
     subject = f"the use of `{own}`"
     for cost, name in _alternatives(setting, node, own):
-        yield put(setting, node, name, "name", cost, subject, own)
+        yield put(setting, node, name, "name", cost, subject)
 
 
 def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -58,9 +58,8 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             continue
         cost = CHANGE if named_axis or not names.read.get(name) or other is nature else WRAP
         found.append((cost, -first, name))
-    own = setting.text(node)
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
-        yield put(setting, node, name, "name", cost, "a hard-coded value", ("constant", own))
+        yield put(setting, node, name, "name", cost, "a hard-coded value")
 
 
 def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
@@ -177,7 +176,7 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     for cost, other in _others(setting, node):
         piece = Replacement(end - len(node.attr), end, other)
         subject = f"the use of `{own}`"
-        yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr), (own, other))
+        yield Draft("attribute", cost, subject, node, (piece,), end - len(node.attr))
 
 
 def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
@@ -217,8 +216,7 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
     for one in found[:_MOST_INDICES]:
         cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
-        own_index = setting.text(node.slice)
-        yield put(setting, node.slice, one.name, "index", cost, subject, own_index)
+        yield put(setting, node.slice, one.name, "index", cost, subject)
         whole = with_axes(setting, node)
         if whole is not node and _is_position(one.name):
             text = f"{setting.text(node.value)}[{one.name}]"

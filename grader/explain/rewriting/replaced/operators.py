@@ -75,10 +75,9 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         cost = WRAP if is_share else SLIP
         yield exchange(setting, node, parts, (1, 0), "operands", cost, subject)
     part = "term" if isinstance(node.op, _TERMS) else "factor"
-    for kept, dropped in ((node.left, node.right), (node.right, node.left)):
-        alike = (symbol, setting.text(dropped), kept is node.left)
+    for kept in (node.left, node.right):
         subject = f"a {part} that may not belong there"
-        yield keep(setting, node, kept, f"{part}-dropped", CHANGE, subject, alike)
+        yield keep(setting, node, kept, f"{part}-dropped", CHANGE, subject)
     if isinstance(node.left, ast.BinOp) and type(node.left.op) in (ast.Mult, ast.Div):
         subject = "factors that may not belong there"
         yield keep(setting, node, node.left.left, "factor-dropped", WRAP, subject)
@@ -113,7 +112,7 @@ def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
         return
     subject = "a sign" if isinstance(node.op, ast.USub) else "a negation"
     kind = "sign-dropped" if isinstance(node.op, ast.USub) else "negation-dropped"
-    yield keep(setting, node, node.operand, kind, SLIP, subject, setting.text(node.operand))
+    yield keep(setting, node, node.operand, kind, SLIP, subject)
 
 
 def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
@@ -156,8 +155,7 @@ def _operator(
     first, end = setting.outer_span(left).end, setting.outer_span(right).start
     start = setting.source.find(symbol, first, end)
     pieces = (Replacement(start, start + len(symbol), other),) if start >= 0 else ()
-    alike = ("operator", symbol, other, setting.text(right))
-    return Draft("operator", cost, subject, node, pieces, max(start, first), alike)
+    return Draft("operator", cost, subject, node, pieces, max(start, first))
 
 
 def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
@@ -166,7 +164,6 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
         if not isinstance(inner, ast.BinOp):
             continue
         outer_span, inner_span = setting.outer_span(inner), setting.span(inner)
-        alike = ("group", setting.text(leaf), inner is node.left)
         subject = "whether parentheses are missing"
         if outer_span != inner_span:
             subject = "whether parentheses stand in the wrong place"
@@ -179,4 +176,4 @@ def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
             start = min(setting.outer_span(near).start, setting.outer_span(leaf).start)
             end = max(setting.outer_span(near).end, setting.outer_span(leaf).end)
             pieces = (Replacement(start, start, "("), Replacement(end, end, ")"))
-        yield Draft("groups", CHANGE, subject, node, pieces, pieces[0].start, alike)
+        yield Draft("groups", CHANGE, subject, node, pieces, pieces[0].start)

@@ -34,11 +34,10 @@ def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
     )
     for (start, stop, stride), cost in _others(setting, subscript, node, lower, upper, step):
         text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
-        own = setting.text(node)
         piece = instead(setting, node, text)
-        alike = _style((lower, upper, step), (start, stop, stride)) or (own.replace(" ", ""), text)
+        style = _style((lower, upper, step), (start, stop, stride))
         subject = f"which part of `{setting.text(subscript.value)}` is taken"
-        yield Draft("slice", cost, subject, subscript, (piece,), piece.start, alike)
+        yield Draft("slice", cost, subject, subscript, (piece,), piece.start, style)
 
 
 _Parts = tuple[str | None, str | None, str | None]
@@ -121,10 +120,9 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     given = argument_of(setting, node)
     is_size = given is not None and callee(given[0]).startswith(("rand", "zeros", "ones", "empty"))
     if not is_shape or is_size:
-        alike = ("index", setting.text(node.slice))
         # Dropping a reversal keeps the shape, and is therefore likelier.
         cost = SLIP if setting.text(node.slice) == "::-1" else CHANGE
-        yield keep(setting, node, node.value, "index-dropped", cost, subject, alike)
+        yield keep(setting, node, node.value, "index-dropped", cost, subject)
     if isinstance(node.slice, ast.Name) and setting.scopes.nature(node.slice) is Nature.SIZE:
         for text in (f"{node.slice.id} + 1", f"{node.slice.id} - 1"):
             yield put(setting, node.slice, text, "index", SLIP, subject)
@@ -136,8 +134,7 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
             may_be_last = False
     if may_be_last:
         at = setting.outer_span(node.slice).start
-        alike = ("last axis", setting.text(node.value))
-        yield Draft("index", CHANGE, subject, node, (Replacement(at, at, "..., "),), at, alike)
+        yield Draft("index", CHANGE, subject, node, (Replacement(at, at, "..., "),), at)
     if isinstance(node.slice, ast.Constant) and node.slice.value is None:
         for text in ("..., None", ":, None", "..., None, :"):
             yield put(setting, node.slice, text, "added-axis", SLIP, subject)
@@ -226,8 +223,7 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             is_from_front = all(axis is not None and axis >= 0 for axis in own)
             if is_from_front and pair[0].startswith("-"):
                 subject += ", and from which end they are counted"
-            alike = ("turned", *sorted(map(str, own)), pair)
-            yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0], alike)
+            yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0])
 
 
 def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
@@ -238,12 +234,11 @@ def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     start = setting.outer_span(node.value).end
     subject = "a transposition that may not belong there"
     piece = Replacement(start, end, "")
-    alike = ("untransposed", node.attr)
     at = end - len(node.attr)
-    yield Draft("transposition-dropped", SLIP, subject, node, (piece,), at, alike)
+    yield Draft("transposition-dropped", SLIP, subject, node, (piece,), at)
     other = "mT" if node.attr == "T" else "T"
     piece = Replacement(end - len(node.attr), end, other)
-    yield Draft("transposed-axes", CHANGE, "a transposition", node, (piece,), at, alike)
+    yield Draft("transposed-axes", CHANGE, "a transposition", node, (piece,), at)
 
 
 def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -268,7 +263,7 @@ def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         axes = (place - count, place + 1 - count) if from_end or place > 1 else (place, place + 1)
         turn = Replacement(end, end, f".transpose({axes[0]}, {axes[1]})")
         pieces = (*swap.pieces, turn)
-        yield Draft("split", CHANGE, subject, node, pieces, swap.at, ("split", name, place))
+        yield Draft("split", CHANGE, subject, node, pieces, swap.at)
         if turned is not None:
             pieces = (*swap.pieces, Replacement(end, setting.span(turned).end, ""))
             yield Draft("split", CHANGE, subject, turned, pieces, swap.at)
