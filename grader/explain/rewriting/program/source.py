@@ -15,7 +15,6 @@ _SPACE = " \t\r\n\f\\"
 _TOO_LARGE = 400
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = Function | ast.ClassDef | ast.Module
-_WHOLE = (ast.ClassDef, ast.FunctionDef)
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Delete)
 
 
@@ -111,10 +110,6 @@ class Program:
         found = self._spans.get(node)
         if isinstance(node, ast.Module):
             return Span(0, len(self.source))
-        if found is None and isinstance(node, ast.arguments):
-            parts = [self.span(one) for one in ast.iter_child_nodes(node)]
-            found = Span(min(one.start for one in parts), max(one.end for one in parts))
-            self._spans[node] = found
         if found is None:
             found = self._spans[node] = Span(
                 self._offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
@@ -185,10 +180,7 @@ class Program:
             before = self.qualified[scope]
             self.qualified[statement] = f"{before}.{statement.name}" if before else statement.name
             inner = statement
-        is_whole = isinstance(statement, ast.Match) or (
-            isinstance(statement, _WHOLE) and field == "body"
-        )
-        if is_whole or (isinstance(statement, _SIMPLE) and _is_edited(statement, "value")):
+        if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []
         for name, value in ast.iter_fields(statement):
