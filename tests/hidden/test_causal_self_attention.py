@@ -44,6 +44,14 @@ def test_causal_self_attention_looks_at_the_past_only(student, reference, draw):
     assert_matches(second, reference(**weights, in_features=changed))
 
 
+@exercise("run_causal_self_attention", aspect="generality")
+def test_causal_self_attention_of_tokens_of_zeros(student, reference, draw):
+    """A token of zeros has a score of zero with every token, and hides none."""
+    weights, x = projections(draw, 4, 3), draw(2, 5, 4)
+    inputs = weights | {"in_features": change_from(3, x, -x)}
+    assert_matches(student(**inputs), reference(**inputs))
+
+
 @exercise("run_causal_self_attention", aspect="numerics")
 def test_causal_self_attention_keeps_the_dtype(student, reference, draw):
     """The result has the dtype of the inputs."""

@@ -46,6 +46,14 @@ def test_stacked_heads_look_at_the_past_only(student, reference, draw):
     assert_matches(second, reference(**weights, in_features=changed))
 
 
+@exercise("run_multihead_attention_stacked", aspect="generality")
+def test_stacked_heads_of_tokens_of_zeros(student, reference, draw):
+    """A token of zeros has a score of zero with every token, and hides none."""
+    weights, x = projections(draw, 2, 4, 3), draw(2, 5, 4)
+    inputs = weights | {"in_features": change_from(3, x, -x)}
+    assert_matches(student(**inputs), reference(**inputs))
+
+
 @exercise("run_multihead_attention_stacked", aspect="numerics")
 def test_stacked_heads_keep_the_dtype(student, reference, draw):
     """The result has the dtype of the inputs."""

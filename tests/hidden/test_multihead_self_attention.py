@@ -52,6 +52,14 @@ def test_multihead_self_attention_is_causal(student, reference, draw, position):
     assert_matches(second, reference(**weights, in_features=changed))
 
 
+@exercise("run_multihead_self_attention", aspect="generality")
+def test_multihead_self_attention_of_tokens_of_zeros(student, reference, draw):
+    """A token of zeros has a score of zero with every token, and hides none."""
+    weights, x = multihead(draw, 8, 2), draw(2, 5, 8)
+    inputs = weights | {"in_features": change_from(3, x, -x)}
+    assert_matches(student(**inputs), reference(**inputs))
+
+
 @exercise("run_multihead_self_attention", aspect="numerics")
 @pytest.mark.parametrize("num_heads", [1, 2])
 def test_multihead_self_attention_with_large_scores(student, reference, draw, num_heads):
