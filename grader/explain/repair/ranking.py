@@ -17,6 +17,7 @@ from grader.core.names import is_adapter
 from grader.explain.repair.search import FileEdit
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit
+from grader.explain.rewriting.program.source import bound_in
 from grader.explain.rewriting.program.variables import asked_for_none
 from grader.explain.rewriting.program.vocabulary import Nature, Vocabulary, words
 
@@ -179,13 +180,8 @@ class _Function:
 
     @cached_property
     def bound(self) -> set[str]:
-        """Returns the parameters and variables of the function."""
-        found: set[str] = set()
-        for one in ast.walk(self._node):
-            match one:
-                case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
-                    found.add(name)
-        return found
+        """Returns the parameters, variables and functions in the function."""
+        return bound_in(self._node)
 
     def used_beside(self, lines: Collection[int]) -> set[str]:
         """Returns the names that other lines than these read, except in comparisons with None."""

@@ -95,7 +95,7 @@ def _is_bound(setting: Setting, node: ast.expr) -> bool:
 
 def _is_handed_on(setting: Setting, node: ast.expr) -> bool:
     given = argument_of(setting, node)
-    return given is not None and setting.signature(given[0]) is not None
+    return given is not None and setting.index.signature(given[0]) is not None
 
 
 _TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
@@ -118,7 +118,7 @@ def nearest(
     """
     own = set(names_in(node))
     if not isinstance(wanted, Nature):
-        visible = setting.seen.visible(node) | setting.scopes.names(node).natures.keys()
+        visible = setting.scopes.visible(node) | setting.scopes.names(node).natures.keys()
         return [name for name in wanted if name in visible - own][:1]
     if wanted is not Nature.TENSOR:
         return [one for one in known(setting, node, wanted) if one not in own][:_MOST]
@@ -140,5 +140,5 @@ def _tensors(setting: Setting, node: ast.expr | ast.stmt) -> Iterator[str]:
                 names.made_of.get(one, ()), key=lambda name: (names.first.get(name, 0), name)
             )
             yield from (name for name in made_of if names.natures.get(name) is Nature.TENSOR)
-    variables = setting.seen.variables(node)
+    variables = setting.scopes.variables(node)
     yield from (one.name for one in reversed(variables) if one.nature is Nature.TENSOR)

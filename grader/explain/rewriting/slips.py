@@ -21,7 +21,7 @@ from grader.core.names import meant
 from grader.explain.rewriting.edit import CHANGE
 from grader.explain.rewriting.patterns import Row, Table, Wanted
 from grader.explain.rewriting.positions import Position
-from grader.explain.rewriting.program.elsewhere import LIBRARIES
+from grader.explain.rewriting.program.source import LIBRARIES
 from grader.explain.rewriting.program.vocabulary import PLAIN, Group, Nature, Vocabulary
 from grader.testing.cases import FIXTURES
 from grader.testing.cases import SLIPS as FROZEN

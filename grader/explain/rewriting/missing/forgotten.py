@@ -44,7 +44,7 @@ def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
             yield name, names.natures[name]
     for name, nature in names.natures.items():
         is_attribute = name.startswith("self.") and nature is not Nature.FUNCTION
-        if is_attribute and not setting.seen.uses[name.removeprefix("self.")]:
+        if is_attribute and not setting.index.uses[name.removeprefix("self.")]:
             yield name, nature
     around = setting.scope(setting.scope(node))
     while isinstance(around, Function):
@@ -162,7 +162,7 @@ def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     """Returns the first variable of an expression, and the function's first tensor."""
     own = [name for name in names_in(node) if name not in ("torch", "F", "self", "math")][:1]
-    return list(dict.fromkeys((*own, *setting.seen.tensors(node)[:1])))
+    return list(dict.fromkeys((*own, *setting.scopes.tensors(node)[:1])))
 
 
 _SUBJECT = "the condition of a branch"
@@ -186,9 +186,9 @@ def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields `flag and n == m` for `flag`, with two lengths that may be equal."""
     if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
         return
-    sizes = [one for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
+    sizes = [one for one in setting.scopes.variables(node) if one.nature is Nature.SIZE]
     lengths = [one.name for one in sizes if setting.scopes.names(node).siblings.get(one.name)]
-    tensors = setting.seen.tensors(node)[:_MOST]
+    tensors = setting.scopes.tensors(node)[:_MOST]
     pairs = [
         *itertools.combinations(lengths[:_MOST], 2),
         *itertools.combinations([f"{one}.shape[-2]" for one in tensors], 2),
@@ -206,7 +206,7 @@ def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         return
     given = argument_of(setting, node)
     taken = {setting.text(one) for one in given[0].args} if given is not None else set()
-    for name in setting.seen.loops(node):
+    for name in setting.scopes.loops(node):
         cost = CHANGE if kinship(name, setting.text(node.value)) or name not in taken else WRAP
         subject = "a hard-coded element"
         yield put(setting, node, name, "name", cost, subject)

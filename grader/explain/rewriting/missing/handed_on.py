@@ -17,8 +17,8 @@ from grader.explain.rewriting.edit import (
     put,
 )
 from grader.explain.rewriting.missing.forgotten import unused
+from grader.explain.rewriting.program.declarations import CallSignature, Parameter
 from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.signatures import CallSignature, Parameter
 from grader.explain.rewriting.program.source import callee, names_in
 from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name
@@ -34,28 +34,19 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields further arguments, and names in the place of literal ones."""
     if not callee_or_call(node):
         return
-    signature = _of_parent(setting, node) or setting.signature(node)
+    signature = setting.index.signature(node)
     given = {keyword.arg for keyword in node.keywords}
     if signature is not None:
         yield from _added(setting, node, signature, given)
-    for parameter, value in _literals(node, signature):
+    for parameter, value in setting.index.arguments(node):
+        if not isinstance(value, ast.Constant) or isinstance(value.value, str):
+            continue
         for cost, text in _values(setting, node, parameter):
             yield put(setting, value, text, "name", cost, "a hard-coded value")
     for name, _ in unused(setting, node):
         if name not in given:
             yield _appended(setting, node, name, CHANGE)
             yield _appended(setting, node, f"{name}={name}", CHANGE)
-
-
-def _of_parent(setting: Setting, node: ast.Call) -> CallSignature | None:
-    match node.func:
-        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=method):
-            around = setting.scope(node)
-            while not isinstance(around, (ast.ClassDef, ast.Module)):
-                around = setting.scope(around)
-            name = around.name if isinstance(around, ast.ClassDef) else ""
-            return setting.signatures.of_parent(name, method)
-    return None
 
 
 def callee_or_call(node: ast.Call) -> str:
@@ -72,7 +63,7 @@ def _added(
     if unpacks:
         left = tuple(one for one in signature.positional if one.default is not None)
     missing = [one for one in (*left, *signature.by_keyword) if one.name not in given]
-    known = [one.name for one in setting.seen.variables(node)]
+    known = [one.name for one in setting.scopes.variables(node)]
     missing.sort(key=lambda one: not any(kinship(one.name, name) for name in known))
     for parameter in missing[:_MOST_PARAMETERS]:
         follows = not (given or unpacks) and parameter in left[:1]
@@ -88,23 +79,9 @@ def _unpacks(node: ast.Call) -> bool:
     )
 
 
-def _literals(
-    node: ast.Call, signature: CallSignature | None
-) -> Iterator[tuple[Parameter, ast.Constant]]:
-    """Yields the arguments of a call that are numbers, flags or None, with their parameters."""
-    positional = () if signature is None or _unpacks(node) else signature.positional
-    known = () if signature is None else (*signature.positional, *signature.by_keyword)
-    named = {one.name: one for one in known}
-    pairs = [*zip(positional, node.args, strict=False)]
-    pairs += [(named.get(k.arg, Parameter(k.arg, None)), k.value) for k in node.keywords if k.arg]
-    for parameter, value in pairs:
-        if isinstance(value, ast.Constant) and not isinstance(value.value, str):
-            yield parameter, value
-
-
 def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[tuple[float, str]]:
     """Yields the values that a parameter may take, each with its cost, likelier values first."""
-    visible = setting.seen.visible(node)
+    visible = setting.scopes.visible(node)
     names = setting.scopes.names(node)
     name, default = parameter.name, parameter.default
     if name in visible:
@@ -112,7 +89,7 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     if default in ("True", "False"):
         yield SLIP + 0.25, str(default == "False")
     nature = nature_of_name(name) or Nature.TENSOR
-    known = [one for one in setting.seen.variables(node) if one.name != name]
+    known = [one for one in setting.scopes.variables(node) if one.name != name]
     kin = [one.name for one in known if kinship(one.name, name) > 0]
     like = [one.name for one in known if one.nature is nature is not Nature.TENSOR]
     unread = [one.name for one in known if not one.is_read]
@@ -121,18 +98,18 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     if f"self.{name}" in names.natures:
         yield SLIP, f"self.{name}"
     held = [one for one in names.natures if one.startswith("self.")]
-    idle = [one for one in held if not setting.seen.uses[one.removeprefix("self.")]]
+    idle = [one for one in held if not setting.index.uses[one.removeprefix("self.")]]
     for attribute in idle[:_MOST_RECIPES]:
         yield SLIP + 0.25, attribute
     for holder in _holders(setting, node, name):
         yield CHANGE, f"{holder}.{name}"
-    if name in setting.scopes.methods(node):
-        for given in ("", *setting.seen.tensors(node)[:_MOST_RECIPES]):
+    if name in setting.index.methods(node):
+        for given in ("", *setting.scopes.tensors(node)[:_MOST_RECIPES]):
             yield CHANGE, f"self.{name}({given})"
     for recipe in recipes(setting, node, name):
         yield CHANGE, recipe
     if default is not None and default[:1] in "\"'":
-        for word in setting.signatures.words[:_MOST_WORDS]:
+        for word in setting.index.words[:_MOST_WORDS]:
             yield CHANGE, repr(word)
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
@@ -142,10 +119,10 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
 
 def _holders(setting: Setting, node: ast.expr, name: str) -> list[str]:
     """Returns objects in the function that should have an attribute: `config` for `theta`."""
-    beside, scope = set(setting.signatures.attributes(name)), setting.scope(node)
+    beside, scope = set(setting.index.beside(name)), setting.scope(node)
     return [
         holder
-        for (around, holder), known in setting.seen.attributes.items()
+        for (around, holder), known in setting.index.read_of.items()
         if around is scope and beside & set(known)
     ][:_MOST_HOLDERS]
 
@@ -156,12 +133,12 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
     Variables that are not visible here become the call's first plain argument, or the first tensor;
     sizes become its `shape[-2]`.
     """
-    visible = setting.seen.visible(node)
+    visible = setting.scopes.visible(node)
     given = node.args if isinstance(node, ast.Call) else ()
     plain = (one for one in given if isinstance(one, (ast.Name, ast.Attribute)))
-    tensors = (*map(setting.text, plain), *setting.seen.tensors(node))
+    tensors = (*map(setting.text, plain), *setting.scopes.tensors(node))
     first = next(iter(tensors), None)
-    for recipe in setting.signatures.recipes(name)[:_MOST_RECIPES]:
+    for recipe in setting.index.recipes(name)[:_MOST_RECIPES]:
         absent = sorted(_read_in(recipe) - visible)
         if not absent:
             yield recipe
@@ -172,7 +149,7 @@ def recipes(setting: Setting, node: ast.expr, name: str) -> Iterator[str]:
                 recipe = re.sub(rf"(?<!\.)\b{other}\b(?!\s*=[^=])", text, recipe)
             yield recipe
     if nature_of_name(name) is Nature.MASK and first is not None:
-        for maker in setting.signatures.mask_makers[:_MOST_RECIPES]:
+        for maker in setting.index.mask_makers[:_MOST_RECIPES]:
             if maker in visible:
                 yield f"{maker}({first}.shape[-2])"
                 yield f"{maker}({first})"

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put, wrap
-from grader.explain.rewriting.program.elsewhere import LIBRARIES, Around
+from grader.explain.rewriting.program.index import Around
 from grader.explain.rewriting.program.setting import Setting, is_axis
-from grader.explain.rewriting.program.source import callee
+from grader.explain.rewriting.program.source import LIBRARIES, callee
 from grader.explain.rewriting.program.value_kinds import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
@@ -24,9 +24,9 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields drafts that put the code around one value around another value."""
     if not _is_target(setting, node):
         return
-    visible = setting.seen.visible(node)
+    visible = setting.scopes.visible(node)
     found: list[tuple[float, int, Around]] = []
-    for place, one in enumerate(setting.seen.surroundings(node)):
+    for place, one in enumerate(setting.surroundings.near(node)):
         if one.names <= visible and not _is_there(setting, node, one):
             found.append((_cost(setting, node, one), place, one))
     for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST_TRANSPLANTS]:
@@ -39,7 +39,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if not _is_target(setting, node):
         return
     names = setting.scopes.names(node)
-    visible = setting.seen.visible(node)
+    visible = setting.scopes.visible(node)
     found: list[tuple[float, str]] = []
     for name, nature in names.natures.items():
         attr = name.removeprefix("self.")
@@ -49,7 +49,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             maybe = nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
             unread = maybe and name in visible and not names.read.get(name)
             is_named_so = name.startswith(("to_", "make_", "apply"))
-            unread = unread and (setting.seen.calls[name] > 0 or is_named_so)
+            unread = unread and (setting.index.calls[name] > 0 or is_named_so)
         if unread:
             found.append((CHANGE, name))
         if attr != name and _is_gone_through(setting, name):
@@ -58,12 +58,12 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
     scope = setting.scope(node)
     own = "" if isinstance(scope, ast.Module) else scope.name
-    first = next(iter(setting.seen.tensors(node)), None)
+    first = next(iter(setting.scopes.tensors(node)), None)
     of_tensor = {one: f"{first}.{one}" for one in _OF_TENSORS} if first else {}
     unused = (
         (name, tuple(one if one in visible else of_tensor.get(one, one) for one in rest))
-        for name, rest in setting.signatures.of_first
-        if setting.seen.calls[name] == 0
+        for name, rest in setting.index.of_first
+        if setting.index.calls[name] == 0
         and name != own
         and {name, *rest} <= visible | of_tensor.keys()
     )
@@ -75,14 +75,14 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields calls of functions whose second argument can be a variable that is never read."""
-    unread = [one for one in setting.seen.variables(node) if not one.is_read]
+    unread = [one for one in setting.scopes.variables(node) if not one.is_read]
     if not unread or not _is_target(setting, node):
         return
-    scope, visible = setting.scope(node), setting.seen.visible(node)
+    scope, visible = setting.scope(node), setting.scopes.visible(node)
     own = {callee(node), callee(setting.parent(node)), getattr(scope, "name", "")}
     found = [
         (name, one.name)
-        for name, rest in setting.signatures.of_first
+        for name, rest in setting.index.of_first
         if len(rest) == 1 and name in visible - own
         for one in unread
         if one.name == rest[0] or _is_of_kind(one.nature, rest[0])

@@ -3,43 +3,58 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.source import Function, Program, Scope, parameters
+from grader.explain.rewriting.program.index import ProgramIndex
+from grader.explain.rewriting.program.source import (
+    Function,
+    Program,
+    Scope,
+    bound_in,
+    names_in,
+    parameters,
+)
 from grader.explain.rewriting.program.value_kinds import (
     nature_of,
     nature_of_annotation,
+    nature_of_attribute,
     nature_of_parameter,
 )
 from grader.explain.rewriting.program.variables import Names, learn, note_uses
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
-# Bounds the work: ordinary files have fewer functions.
-_MOST_FUNCTIONS = 100
+# Bounds the work: ordinary classes have fewer attributes.
+_MOST_ATTRIBUTES = 100
+_BUILTIN = frozenset(dir(builtins))
 # The name of a variable that is never read.
 _NOBODY = "_"
 
 
 @dataclass(frozen=True, slots=True)
-class Callee:
-    """A function of the file, with the fewest and the most arguments that it takes by position."""
+class Variable:
+    """A parameter or a variable of a function, and whether the function ever reads it."""
 
     name: str
-    least: int
-    most: int
-    parameters: tuple[str, ...]
+    nature: Nature
+    is_read: bool
+    first: int
 
 
 class Scopes:
     """The names that are in scope at each node of a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, index: ProgramIndex) -> None:
         self._program = program
+        self._index = index
         self._names: dict[Scope, Names] = {}
         self._natures: dict[ast.expr, Nature] = {}
+        self._visible = functools.cache(self._visible_at)
+        self._variables = functools.cache(self._variables_at)
+        self._attributes = functools.cache(self._attributes_of)
 
     def names(self, node: ast.AST) -> Names:
         """Returns the variables of the scope around a node."""
@@ -52,24 +67,97 @@ class Scopes:
             found = self._natures[node] = nature_of(node, self.names(node).natures)
         return found
 
-    @functools.cached_property
-    def functions(self) -> dict[str, Callee]:
-        """Returns the functions at the file's top level."""
-        defined = (one for one in self._program.tree.body if isinstance(one, Function))
-        return {one.name: _callee(one, 0) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
+    def visible(self, node: ast.AST) -> set[str]:
+        """Returns the names that can be read at a node's place."""
+        return self._visible(*self._place(node))
 
-    def methods(self, node: ast.AST) -> dict[str, Callee]:
-        """Returns the methods of the class around a node."""
-        around = self._class_around(self._program.scope(node))
-        if around is None:
-            return {}
-        defined = (one for one in around.body if isinstance(one, Function))
-        return {one.name: _callee(one, 1) for one in itertools.islice(defined, _MOST_FUNCTIONS)}
+    def _place(self, node: ast.AST) -> tuple[Scope, int, tuple[ast.Lambda, ...]]:
+        """Returns the scope, the line and the lambdas that decide which names a node sees."""
+        line = getattr(node, "lineno", 0)
+        return self._program.scope(node), line, tuple(self._lambdas(node))
 
-    def idle_layers(self, node: ast.AST) -> Sequence[str]:
+    def _visible_at(self, scope: Scope, line: int, lambdas: tuple[ast.Lambda, ...]) -> set[str]:
+        names = self.of(scope)
+        if isinstance(scope, ast.Module):
+            own = {name for name, first in names.first.items() if first < line}
+        else:
+            own = {name for name in names.natures if names.first.get(name, 0) < line}
+        inner = {one.arg for around in lambdas for one in parameters(around.args)}
+        return own | inner | self._of_file | self._defined_around(scope)
+
+    def tensors(self, node: ast.AST) -> list[str]:
+        """Returns the variables that a node can read and that are tensors."""
+        return [one.name for one in self.variables(node) if one.nature is Nature.TENSOR]
+
+    def variables(self, node: ast.AST) -> list[Variable]:
+        """Returns the variables of the surrounding function that a node can read, in order."""
+        return self._variables(*self._place(node))
+
+    def _variables_at(
+        self, scope: Scope, line: int, lambdas: tuple[ast.Lambda, ...]
+    ) -> list[Variable]:
+        names = self.of(scope)
+        visible = self._visible(scope, line, lambdas)
+        found = [
+            Variable(name, nature, bool(names.read.get(name)), names.first.get(name, 0))
+            for name, nature in names.natures.items()
+            if name in names.own and name in visible
+        ]
+        for around in lambdas:
+            read = names_in(around.body)
+            for one in parameters(around.args):
+                nature = names.natures.get(one.arg, Nature.TENSOR)
+                found.append(Variable(one.arg, nature, one.arg in read, around.lineno))
+        return found
+
+    def loops(self, node: ast.AST) -> list[str]:
+        """Returns the variables of loops and comprehensions around a node, innermost first."""
+        found: list[str] = []
+        scope = self._program.scope(node)
+        while node is not scope and not isinstance(node, ast.Module):
+            match node:
+                case ast.For(target=target):
+                    found += names_in(target)
+                case (
+                    ast.ListComp(generators=parts)
+                    | ast.SetComp(generators=parts)
+                    | ast.DictComp(generators=parts)
+                    | ast.GeneratorExp(generators=parts)
+                ):
+                    found += [name for part in reversed(parts) for name in names_in(part.target)]
+            node = self._program.parent(node)
+        return found
+
+    def _lambdas(self, node: ast.AST) -> Iterator[ast.Lambda]:
+        while not isinstance(node, (ast.stmt, ast.Module)):
+            if isinstance(node, ast.Lambda):
+                yield node
+            node = self._program.parent(node)
+
+    def _defined_around(self, scope: Scope) -> set[str]:
+        """Returns the nested functions and the parameters of all functions around a scope."""
+        found: set[str] = set()
+        while not isinstance(scope, ast.Module):
+            if isinstance(scope, Function):
+                found |= {one.name for one in scope.body if isinstance(one, Function)}
+                found |= {one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)}
+            scope = self._program.scope(scope)
+        return found
+
+    def idle_layers(self, node: ast.AST) -> list[str]:
         """Returns the layers that the class around a node sets and never calls, as `self.out`."""
-        around = self._class_around(self._program.scope(node))
-        return () if around is None else _idle_layers(around)
+        around = self._program.class_around(node)
+        natures = {} if around is None else self._attributes(around)
+        layers = (name for name, nature in natures.items() if nature is Nature.FUNCTION)
+        return [name for name in layers if around is None or name not in _called_in(around)]
+
+    def _attributes_of(self, around: ast.ClassDef) -> dict[str, Nature]:
+        """Returns the natures of a class's attributes, by names like `self.scale`."""
+        found = self._index.attributes(around).items()
+        return {
+            f"self.{name}": nature_of_attribute(name, node)
+            for name, node in itertools.islice(found, _MOST_ATTRIBUTES)
+        }
 
     def of(self, scope: Scope) -> Names:
         """Returns the variables that a scope's statements can name."""
@@ -85,15 +173,15 @@ class Scopes:
             names.natures |= around.natures
             names.first |= dict.fromkeys(around.first, 0)
         if isinstance(scope, Function):
-            told = _of_parameters(scope)
+            told = _of_parameters(scope.args)
             for argument in parameters(scope.args):
                 names.natures[argument.arg] = told[argument.arg]
                 names.first[argument.arg] = argument.lineno
                 if argument.arg not in ("self", "cls"):
                     names.own.add(argument.arg)
-        around_class = self._class_around(scope)
+        around_class = self._program.class_around(scope)
         if around_class is not None and isinstance(scope, Function):
-            names.natures |= _attributes_of(around_class)
+            names.natures |= self._attributes(around_class)
         statements = _own_statements(scope)
         for statement in statements:
             learn(statement, names)
@@ -104,106 +192,54 @@ class Scopes:
         names.own.discard(_NOBODY)
         return names
 
+    @functools.cached_property
+    def _of_file(self) -> set[str]:
+        """Returns the names that code can read anywhere.
+
+        They include names that the program reads and never binds, which star imports may bind.
+        """
+        found = set(_BUILTIN)
+        for statement in self._program.tree.body:
+            match statement:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    found.add(name)
+                case ast.Import(names=names) | ast.ImportFrom(names=names):
+                    found |= {(one.asname or one.name).partition(".")[0] for one in names}
+                case ast.Assign(targets=[ast.Name(id=name)]):
+                    found.add(name)
+        tree = self._program.tree
+        return found | ({*names_in(tree)} - bound_in(tree))
+
     def _outer(self, scope: ast.AST) -> Scope:
         """Returns the scope around a scope, without classes: methods do not see their names."""
         outer = self._program.scope(scope)
         return self._outer(outer) if isinstance(outer, ast.ClassDef) else outer
 
-    def _class_around(self, scope: ast.AST) -> ast.ClassDef | None:
-        while not isinstance(scope, ast.Module):
-            if isinstance(scope, ast.ClassDef):
-                return scope
-            scope = self._program.scope(scope)
-        return None
-
 
 @functools.lru_cache(maxsize=64)
-def _idle_layers(around: ast.ClassDef) -> Sequence[str]:
-    called = {ast.unparse(node.func) for node in ast.walk(around) if isinstance(node, ast.Call)}
-    made = _attributes_of(around).items()
-    return [name for name, nature in made if nature is Nature.FUNCTION and name not in called]
+def _called_in(around: ast.ClassDef) -> frozenset[str]:
+    """Returns the texts of all that a class calls."""
+    calls = (node for node in ast.walk(around) if isinstance(node, ast.Call))
+    return frozenset(ast.unparse(node.func) for node in calls)
 
 
-@functools.lru_cache(maxsize=64)
-def _attributes_of(around: ast.ClassDef) -> dict[str, Nature]:
-    """Returns the natures of the `self` attributes that a class sets."""
-    found: dict[str, Nature] = {}
-    for one in around.body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            told = nature_of_annotation(one.annotation) or nature_of_name(one.target.id)
-            found[f"self.{one.target.id}"] = told or Nature.OTHER
-    for node in ast.walk(around):
-        match node:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
-                if found.get(f"self.{attr}") is not Nature.FUNCTION:
-                    found[f"self.{attr}"] = _of_attribute(attr, node.value)
-            case ast.Assign(targets=[ast.Tuple(elts=targets)]):
-                for target in targets:
-                    if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self":
-                        found[f"self.{target.attr}"] = _of_attribute(target.attr, target)
-            case ast.FunctionDef(
-                name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
-            ):
-                found[f"self.{name}"] = _of_property(node)
-            case ast.Call(
-                func=ast.Attribute(attr="register_buffer"), args=[ast.Constant(value=str(attr)), *_]
-            ):
-                found[f"self.{attr}"] = nature_of_name(attr) or Nature.TENSOR
-    return dict(itertools.islice(found.items(), _MOST_FUNCTIONS))
+def _of_parameters(given: ast.arguments) -> dict[str, Nature]:
+    """Returns the natures of parameters."""
+    positional = [*given.posonlyargs, *given.args]
+    pairs = [*zip(reversed(positional), reversed(given.defaults), strict=False)]
+    defaults = dict([*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)])
+    return {one.arg: _of_parameter(one, defaults.get(one)) for one in parameters(given)}
 
 
-def _of_attribute(attr: str, value: ast.expr) -> Nature:
-    """Returns an attribute's nature; an instance of a class counts as a layer."""
-    match value:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name[:1].isupper():
-            return Nature.WEIGHT if name == "Parameter" else Nature.FUNCTION
-    return nature_of_name(attr) or nature_of(value, {})
-
-
-def _of_property(node: ast.FunctionDef) -> Nature:
-    """Returns the nature of a property, from its annotation, its name or its last return."""
-    told = nature_of_annotation(node.returns) or nature_of_name(node.name)
-    match node.body[-1]:
-        case ast.Return(value=ast.expr() as value):
-            return told or nature_of(value, {})
-    return told or Nature.OTHER
-
-
-def _callee(function: Function, bound: int) -> Callee:
-    given = [*function.args.posonlyargs, *function.args.args]
-    static = any(
-        isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list
-    )
-    most = len(given) - (0 if static else bound)
-    by_position = tuple(one.arg for one in given)[0 if static else bound :]
-    return Callee(function.name, most - len(function.args.defaults), most, by_position)
-
-
-def _natures_of_defaults(function: Function) -> dict[str, Nature]:
-    """Returns the natures of parameters whose defaults are numbers or booleans."""
-    own = function.args
-    positional = [*own.posonlyargs, *own.args]
-    pairs = [*zip(reversed(positional), reversed(own.defaults), strict=False)]
-    pairs += [(a, d) for a, d in zip(own.kwonlyargs, own.kw_defaults, strict=True) if d is not None]
-    found = {argument.arg: nature_of(default, {}) for argument, default in pairs}
-    return {name: one for name, one in found.items() if one is Nature.FLAG or one.is_number}
-
-
-def _of_parameters(function: Function) -> dict[str, Nature]:
-    """Returns the natures of parameters from annotations, names and defaults.
-
-    A parameter without any of these is a tensor.
-    """
-    defaults = _natures_of_defaults(function)
-    annotated = {one.arg: nature_of_annotation(one.annotation) for one in parameters(function.args)}
-    told = {
-        name: nature_of_parameter(name) or defaults.get(name)
-        for name, one in annotated.items()
-        if one is None
-    }
-    natures = {name: one or told[name] or Nature.TENSOR for name, one in annotated.items()}
-    weights = (one for one in natures if nature_of_name(one) is Nature.WEIGHT)
-    return natures | {one: Nature.WEIGHT for one in weights if natures[one] is Nature.TENSOR}
+def _of_parameter(parameter: ast.arg, default: ast.expr | None) -> Nature:
+    """Returns the nature that a parameter's annotation, name or default tells; else a tensor."""
+    told = nature_of_annotation(parameter.annotation)
+    if told is Nature.TENSOR and nature_of_name(parameter.arg) is Nature.WEIGHT:
+        return Nature.WEIGHT
+    by_default = Nature.OTHER if default is None else nature_of(default, {})
+    if not (by_default is Nature.FLAG or by_default.is_number):
+        by_default = Nature.TENSOR
+    return told or nature_of_parameter(parameter.arg) or by_default
 
 
 def _own_statements(scope: Scope) -> list[ast.stmt]:

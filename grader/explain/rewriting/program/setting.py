@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from grader.explain.rewriting.program.elsewhere import LIBRARIES, ProgramIndex
+from grader.explain.rewriting.program.index import ProgramIndex, Surroundings
 from grader.explain.rewriting.program.scopes import Scopes
-from grader.explain.rewriting.program.signatures import CallSignature, Signatures
-from grader.explain.rewriting.program.source import Program, callee
+from grader.explain.rewriting.program.source import LIBRARIES, Program, callee
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature
 
@@ -26,7 +25,7 @@ _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 
 class Setting(Program):
-    """A program with its names, its signatures, and an index of it.
+    """A program with its index, its names, and the operations on its values.
 
     `elsewhere` holds the texts of files that it may import, `users` those that may import it.
     """
@@ -35,18 +34,9 @@ class Setting(Program):
         self, source: str, elsewhere: Sequence[str] = (), users: Sequence[str] = ()
     ) -> None:
         super().__init__(source)
-        self.scopes = Scopes(self)
-        self.signatures = Signatures(self.tree, elsewhere, users)
-        self.seen = ProgramIndex(self, self.scopes)
-
-    def signature(self, call: ast.Call) -> CallSignature | None:
-        """Returns the signature of a called function or instance, or None."""
-        match call.func:
-            case ast.Name(id=name):
-                made = self.seen.classes.get(self.scope(call), {}).get(name)
-                found = None if made is None else self.signatures.of_instance(made)
-                return found or self.signatures.of(call)
-        return self.signatures.of(call)
+        self.index = ProgramIndex(self, elsewhere, users)
+        self.scopes = Scopes(self, self.index)
+        self.surroundings = Surroundings(self, self.index)
 
 
 def is_second_name(setting: Setting, node: ast.expr) -> bool:

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SPACE = " \t\r\n\f\\"
 _TOO_LARGE = 400
+LIBRARIES = frozenset(
+    {"torch", "F", "math", "np", "numpy", "nn", "einops", "functools", "itertools", "functional"}
+)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = Function | ast.ClassDef | ast.Module
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Delete)
@@ -88,6 +91,12 @@ class Program:
     def scope(self, node: ast.AST) -> Scope:
         """Returns the innermost function, class or module around a node; the module for itself."""
         return self.tree if node is self.tree else self._homes[node].scope
+
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        """Returns the innermost class that holds a node or is it, or None."""
+        while not isinstance(node, (ast.ClassDef, ast.Module)):
+            node = self.scope(node)
+        return node if isinstance(node, ast.ClassDef) else None
 
     def function(self, scope: Scope) -> str | None:
         """Returns the qualified name of the function that holds a scope, or None."""
@@ -258,6 +267,18 @@ def callee(node: ast.AST) -> str:
 def names_in(node: ast.AST) -> list[str]:
     """Returns the variables in a node, each as often as it occurs."""
     return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+
+
+def bound_in(node: ast.AST) -> set[str]:
+    """Returns the parameters, variables and functions that code in a node binds."""
+    found: set[str] = set()
+    for one in ast.walk(node):
+        match one:
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+    return found
 
 
 def parameters(given: ast.arguments) -> list[ast.arg]:

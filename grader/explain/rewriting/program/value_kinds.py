@@ -37,6 +37,25 @@ def nature_of_annotation(annotation: ast.expr | None) -> Nature | None:
     return plain.get(text.split(" ")[0])
 
 
+def nature_of_attribute(name: str, node: ast.AST) -> Nature:
+    """Returns the nature of an attribute from the annotation, property or value that tells it.
+
+    An instance of a class counts as a layer.
+    """
+    match node:
+        case ast.AnnAssign(annotation=told):
+            return nature_of_annotation(told) or nature_of_name(name) or Nature.OTHER
+        case ast.FunctionDef(returns=told, body=[*_, last]):
+            value = last.value if isinstance(last, ast.Return) else None
+            known = nature_of_annotation(told) or nature_of_name(name)
+            return known or (Nature.OTHER if value is None else nature_of(value, {}))
+        case ast.Call(func=ast.Attribute(attr=made) | ast.Name(id=made)) if made[:1].isupper():
+            return Nature.WEIGHT if made == "Parameter" else Nature.FUNCTION
+        case ast.expr():
+            return nature_of_name(name) or nature_of(node, {})
+    return Nature.OTHER
+
+
 def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
     """Returns the nature of an expression; `names` holds the natures of variables."""
     match node:

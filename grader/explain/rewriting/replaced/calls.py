@@ -84,9 +84,9 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
     """Returns functions and methods of the file that take as many arguments, with their costs."""
     match node.func:
         case ast.Name(id=name):
-            known = setting.scopes.functions
+            known = setting.index.top
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            known = setting.scopes.methods(node)
+            known = setting.index.methods(node)
             if name not in known:
                 return _attributes_like(setting, node, name)
         case _:
@@ -96,12 +96,12 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
     given = len(node.args) + len(node.keywords)
     around = getattr(setting.scope(node), "name", None)
     fitting = [
-        one.name
-        for one in known.values()
-        if one.name not in (name, around)
-        and one.least <= given <= one.most
-        and not one.name.startswith("__")
-        and one.name.startswith(_ADAPTER) <= name.startswith(_ADAPTER)
+        other
+        for other, signature in known.items()
+        if other not in (name, around)
+        and signature.takes(given)
+        and not other.startswith("__")
+        and other.startswith(_ADAPTER) <= name.startswith(_ADAPTER)
     ]
     fitting.sort(key=lambda other: -kinship(name, other))
     return {other: SLIP if kinship(name, other) == 2 else WRAP for other in fitting[:4]}
@@ -148,8 +148,8 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             subject = f"an option of `{name}`"
             at = setting.span(keyword).start
             yield Draft("option-dropped", CHANGE, subject, node, (piece,), at)
-    known = setting.scopes.functions.get(name) or setting.scopes.methods(node).get(name)
-    takes_fewer = known is not None and known.least < len(node.args) <= known.most
+    known = setting.index.top.get(name) or setting.index.methods(node).get(name)
+    takes_fewer = known is not None and known.takes(len(node.args) - 1)
     if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):
         last = node.args[-1]
         piece = without(setting, [*node.args, *node.keywords], last)

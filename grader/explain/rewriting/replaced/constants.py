@@ -206,12 +206,12 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
-    for name in setting.seen.loops(node):
+    for name in setting.scopes.loops(node):
         yield put(setting, node, name, "name", CHANGE, "a hard-coded value")
     likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
     beside = _words_beside(setting, node)
-    found = [one for one in (*likely, *beside, *setting.signatures.words) if one != own]
-    is_known = bool(beside) or own in setting.signatures.words
+    found = [one for one in (*likely, *beside, *setting.index.words) if one != own]
+    is_known = bool(beside) or own in setting.index.words
     likeness = {one: _likeness(own, one) for one in found}
     near = {*likely, *beside[:_MOST_OTHERS]}
     others = sorted(dict.fromkeys(found), key=lambda one: (one not in near, -likeness[one]))

@@ -10,9 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, Replacement, put
-from grader.explain.rewriting.program.elsewhere import LIBRARIES
 from grader.explain.rewriting.program.setting import Setting, is_axis, with_axes
-from grader.explain.rewriting.program.source import Function, Scope, Span, callee, names_in
+from grader.explain.rewriting.program.source import (
+    LIBRARIES,
+    Function,
+    Scope,
+    Span,
+    callee,
+    names_in,
+)
 from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
@@ -181,13 +187,13 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
 
 def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
     holder = setting.text(node.value)
-    here = setting.seen.attributes.get((setting.scope(node), holder), [])
+    here = setting.index.read_of.get((setting.scope(node), holder), [])
     found: dict[str, float] = {}
     if node.attr in _PARTS:
         found[_PARTS[node.attr]] = SLIP
     nature = nature_of_name(node.attr)
-    registered = [one for one in setting.signatures.words if kinship(node.attr, one) == 2]
-    for other in (*setting.signatures.attributes(node.attr), *here, *registered):
+    registered = [one for one in setting.index.words if kinship(node.attr, one) == 2]
+    for other in (*setting.index.beside(node.attr), *here, *registered):
         if other == node.attr or other.startswith("__"):
             continue
         kin = kinship(node.attr, other)
@@ -195,7 +201,7 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
         if not kin and nature is not None and nature is not nature_of_name(other):
             cost = WRAP + 0.5
         is_like = other in here and nature is not None and nature is nature_of_name(other)
-        if is_like or not setting.seen.uses[other]:
+        if is_like or not setting.index.uses[other]:
             cost = min(cost, SLIP + 0.25)
         found.setdefault(other, cost)
     return sorted((cost, other) for other, cost in found.items())[:_MOST_MEMBERS]
@@ -211,7 +217,9 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
     own = names_in(node.value)
     wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
     found = [
-        one for one in setting.seen.variables(node) if one.name not in own and one.nature in wanted
+        one
+        for one in setting.scopes.variables(node)
+        if one.name not in own and one.nature in wanted
     ]
     found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
     for one in found[:_MOST_INDICES]:
@@ -233,8 +241,8 @@ def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         for one in node.args
         if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.SIZE
     ]
-    sizes = [one.name for one in setting.seen.variables(node) if one.nature is Nature.SIZE]
-    for name in setting.seen.loops(node):
+    sizes = [one.name for one in setting.scopes.variables(node) if one.nature is Nature.SIZE]
+    for name in setting.scopes.loops(node):
         for width in [one for one in dict.fromkeys((*widths, *sizes)) if one != name][
             :_MOST_MEMBERS
         ]:

@@ -93,7 +93,7 @@ def _others(
     if step is None and upper is not None and upper.isdigit() and upper != "1":
         yield (lower, None, upper), SLIP
     if step is None:
-        for begin, end in setting.seen.slices(node):
+        for begin, end in setting.index.slices(node):
             yield (begin, end, None), SLIP if {lower, upper} & {begin, end} else CHANGE
     if lower is None:
         yield ("1", upper, step), WRAP

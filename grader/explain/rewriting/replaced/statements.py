@@ -107,7 +107,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) or node.value is None:
         return
     names = setting.scopes.names(node)
-    loops = set(setting.seen.loops(node))
+    loops = set(setting.scopes.loops(node))
     places: dict[str, list[ast.Name]] = {}
     for one in setting.parts(node.value):
         if isinstance(one, ast.Name):

@@ -1,0 +1,220 @@
+"""The declarations of one file: its functions, its classes, and the values of its variables."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from grader.explain.rewriting.program.source import Function, callee
+
+MOST_RECIPES = 8
+_WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter, and the text of its default; None if it has none."""
+
+    name: str
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallSignature:
+    """The parameters of a function or a method, without `self`."""
+
+    positional: tuple[Parameter, ...]
+    by_keyword: tuple[Parameter, ...] = ()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Returns the names of the positional parameters that have no default."""
+        return tuple(one.name for one in self.positional if one.default is None)
+
+    def takes(self, count: int) -> bool:
+        """Returns whether a call may give this many arguments by position."""
+        return len(self.needed) <= count <= len(self.positional)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredClass:
+    """A class: its bases, methods and attributes.
+
+    Each attribute has the node that tells its nature: a value, an annotation or a property.
+    """
+
+    bases: tuple[str, ...]
+    methods: dict[str, CallSignature]
+    attributes: dict[str, ast.AST]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The declarations of one file, by name.
+
+    `functions` holds constructors under the names of their classes. `made` gives the class of a
+    variable or an attribute. `recipes` holds the expressions that variables are set to. `words`
+    holds the strings that the program compares with or looks up by.
+    """
+
+    functions: dict[str, CallSignature]
+    classes: dict[str, DeclaredClass]
+    made: dict[str, str]
+    recipes: dict[str, tuple[str, ...]]
+    words: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=512)
+def declared_in(text: str) -> Declared | None:
+    """Returns the declarations of a file, or None if it does not parse."""
+    try:
+        return declarations(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def declarations(tree: ast.Module) -> Declared:
+    """Returns the declarations of a file."""
+    functions: dict[str, CallSignature] = {}
+    classes: dict[str, DeclaredClass] = {}
+    made: dict[str, str] = {}
+    recipes: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name):
+                classes[name] = _class(node)
+                if "__init__" in classes[name].methods:
+                    functions[name] = classes[name].methods["__init__"]
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                functions.setdefault(name, _signature(node.args))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
+                functions.setdefault(name, _signature(given))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+                if other in functions:
+                    functions.setdefault(name, functions[other])
+            case ast.Assign(
+                targets=[ast.Name(id=name) | ast.Attribute(attr=name)],
+                value=(
+                    ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
+                    | ast.IfExp(
+                        body=ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
+                    )
+                ),
+            ):
+                if called[:1].isupper():
+                    made.setdefault(name, called)
+                if len(recipes.get(name, ())) < MOST_RECIPES:
+                    value = node.value.body if isinstance(node.value, ast.IfExp) else node.value
+                    recipes[name] = (*recipes.get(name, ()), ast.unparse(value))
+    return Declared(functions, classes, made, recipes, _words(tree))
+
+
+def _class(node: ast.ClassDef) -> DeclaredClass:
+    methods = {}
+    for one in node.body:
+        if isinstance(one, Function):
+            made = one.decorator_list
+            is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in made)
+            methods[one.name] = _signature(one.args, bound=not is_static)
+    fields = tuple(_fields(node))
+    if fields:
+        methods.setdefault("__init__", CallSignature(fields))
+    bases = tuple(getattr(one, "attr", getattr(one, "id", "")) for one in node.bases)
+    return DeclaredClass(bases, methods, _attributes(node))
+
+
+def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
+    """Yields the fields that the constructor of a dataclass or a named tuple takes."""
+    told = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
+    if not any("dataclass" in one or "NamedTuple" in one for one in told):
+        return
+    for one in node.body:
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name), value=value):
+                text = None if value is None else ast.unparse(value)
+                if text is None or "init=False" not in text:
+                    yield Parameter(name, text)
+
+
+def _attributes(node: ast.ClassDef) -> dict[str, ast.AST]:
+    """Returns the attributes of a class, each with the node that tells its nature."""
+    found: dict[str, ast.AST] = {}
+    for one in node.body:
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = one
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found[name] = value
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value
+            ):
+                if not callee(found.get(name, node))[:1].isupper():  # a layer, or None without it
+                    found[name] = value
+            case (
+                ast.FunctionDef(
+                    name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
+                )
+                | ast.Call(
+                    func=ast.Attribute(attr="register_buffer"),
+                    args=[ast.Constant(value=str(name)), *_],
+                )
+            ):
+                found[name] = part
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                found.setdefault(name, part)
+    return found
+
+
+def _signature(given: ast.arguments, *, bound: bool = False) -> CallSignature:
+    positional = [*given.posonlyargs, *given.args]
+    missing = len(positional) - len(given.defaults)
+    defaults = [*([None] * missing), *map(ast.unparse, given.defaults)]
+    parameters = [Parameter(a.arg, d) for a, d in zip(positional, defaults, strict=True)]
+    by_keyword = [
+        Parameter(a.arg, None if d is None else ast.unparse(d))
+        for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    ]
+    return CallSignature(tuple(parameters[1:] if bound else parameters), tuple(by_keyword))
+
+
+def _words(tree: ast.Module) -> tuple[str, ...]:
+    """Returns the strings that code compares with, looks up by, registers under or passes.
+
+    A string in a loop may be any of these. Strings that choose an action come before strings that
+    are only mentioned.
+    """
+    choosing: dict[str, None] = {}
+    known: dict[str, None] = {}
+    mentioned: dict[str, None] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(comparators=given):
+                parts = [part for one in given for part in ast.walk(one)]
+                choosing |= dict.fromkeys(_texts(parts))
+            case ast.Dict(keys=keys):
+                choosing |= dict.fromkeys(_texts(keys))
+            case ast.MatchValue(value=value):
+                choosing |= dict.fromkeys(_texts([value]))
+            case ast.Subscript(slice=value):
+                known |= dict.fromkeys(_texts([value]))
+            case ast.IfExp(body=value, orelse=other):
+                known |= dict.fromkeys(_texts([value, other]))
+            case ast.arguments(defaults=given, kw_defaults=named):
+                known |= dict.fromkeys(_texts([*given, *named]))
+            case ast.FunctionDef(decorator_list=made):
+                known |= dict.fromkeys(_texts(part for one in made for part in ast.walk(one)))
+            case ast.For(iter=ast.Tuple(elts=parts) | ast.List(elts=parts)):
+                mentioned |= dict.fromkeys(_texts(parts))
+            case ast.Call(args=args, keywords=keywords):
+                mentioned |= dict.fromkeys(_texts([*args, *(one.value for one in keywords)]))
+    return tuple(choosing | known | mentioned)
+
+
+def _texts(parts: Iterable[ast.AST | None]) -> Iterator[str]:
+    known = (one.value for one in parts if isinstance(one, ast.Constant))
+    yield from (one for one in known if isinstance(one, str) and _WORD.fullmatch(one))
