@@ -118,7 +118,7 @@ def nearest(
     """
     own = set(names_in(node))
     if not isinstance(wanted, Nature):
-        visible = setting.scopes.visible(node) | setting.scopes.names(node).natures.keys()
+        visible = setting.scopes.visible(node) | setting.scopes.names(node).keys()
         return [name for name in wanted if name in visible - own][:1]
     if wanted is not Nature.TENSOR:
         return [one for one in known(setting, node, wanted) if one not in own][:_MOST]
@@ -132,13 +132,12 @@ def _tensors(setting: Setting, node: ast.expr | ast.stmt) -> Iterator[str]:
         names_there = (one for one in ast.walk(part) if isinstance(one, ast.Name))
         read = [one for one in names_there if isinstance(one.ctx, ast.Load)]
         read.sort(key=lambda one: (one.lineno, one.col_offset), reverse=True)
-        own = [one.id for one in read if names.natures.get(one.id) is Nature.TENSOR]
+        own = [one.id for one in read if names.nature(one.id) is Nature.TENSOR]
         if not isinstance(part, ast.Name):
             yield from own
         for one in own:
-            made_of = sorted(
-                names.made_of.get(one, ()), key=lambda name: (names.first.get(name, 0), name)
-            )
-            yield from (name for name in made_of if names.natures.get(name) is Nature.TENSOR)
+            made_of = [names[name] for name in names[one].made_of if name in names]
+            made_of.sort(key=lambda other: (other.first, other.name))
+            yield from (other.name for other in made_of if other.nature is Nature.TENSOR)
     variables = setting.scopes.variables(node)
     yield from (one.name for one in reversed(variables) if one.nature is Nature.TENSOR)

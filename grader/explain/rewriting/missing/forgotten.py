@@ -37,21 +37,19 @@ def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
 
 
 def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
-    names = setting.scopes.names(node)
-    line = getattr(node, "lineno", 0)
-    for name, first in names.first.items():
-        if not names.read.get(name) and 0 < first < line and name in names.own:
-            yield name, names.natures[name]
-    for name, nature in names.natures.items():
-        is_attribute = name.startswith("self.") and nature is not Nature.FUNCTION
-        if is_attribute and not setting.index.uses[name.removeprefix("self.")]:
-            yield name, nature
+    names, line = setting.scopes.names(node), getattr(node, "lineno", 0)
+    for one in names.values():
+        if one.is_own and not one.reads and 0 < one.first < line:
+            yield one.name, one.nature
+    for one in names.values():
+        is_value = one.is_attribute and one.nature is not Nature.FUNCTION
+        if is_value and not setting.index.uses[one.name.removeprefix("self.")]:
+            yield one.name, one.nature
     around = setting.scope(setting.scope(node))
     while isinstance(around, Function):
-        outer = setting.scopes.of(around)
-        for name, nature in outer.natures.items():
-            if name in outer.own and name not in names.own and not outer.read.get(name):
-                yield name, nature
+        for one in setting.scopes.of(around).values():
+            if one.is_own and not one.reads and not (one.name in names and names[one.name].is_own):
+                yield one.name, one.nature
         around = setting.scope(around)
 
 
@@ -187,7 +185,7 @@ def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
         return
     sizes = [one for one in setting.scopes.variables(node) if one.nature is Nature.SIZE]
-    lengths = [one.name for one in sizes if setting.scopes.names(node).siblings.get(one.name)]
+    lengths = [one.name for one in sizes if one.siblings]
     tensors = setting.scopes.tensors(node)[:_MOST]
     pairs = [
         *itertools.combinations(lengths[:_MOST], 2),

@@ -92,12 +92,12 @@ def _values(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[
     known = [one for one in setting.scopes.variables(node) if one.name != name]
     kin = [one.name for one in known if kinship(one.name, name) > 0]
     like = [one.name for one in known if one.nature is nature is not Nature.TENSOR]
-    unread = [one.name for one in known if not one.is_read]
+    unread = [one.name for one in known if not one.reads]
     for other in list(dict.fromkeys((*kin, *like, *unread)))[:_MOST_NAMES]:
         yield CHANGE, other
-    if f"self.{name}" in names.natures:
+    if f"self.{name}" in names:
         yield SLIP, f"self.{name}"
-    held = [one for one in names.natures if one.startswith("self.")]
+    held = [one.name for one in names.values() if one.is_attribute]
     idle = [one for one in held if not setting.index.uses[one.removeprefix("self.")]]
     for attribute in idle[:_MOST_RECIPES]:
         yield SLIP + 0.25, attribute

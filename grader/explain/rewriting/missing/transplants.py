@@ -38,24 +38,20 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields calls of functions and layers that exist and are never called."""
     if not _is_target(setting, node):
         return
-    names = setting.scopes.names(node)
     visible = setting.scopes.visible(node)
-    found: list[tuple[float, str]] = []
-    for name, nature in names.natures.items():
-        attr = name.removeprefix("self.")
-        if attr != name:
-            unread = nature is Nature.FUNCTION and not names.read.get(name)
+    found: list[str] = []
+    for one in setting.scopes.names(node).values():
+        name, calls = one.name, setting.index.calls[one.name]
+        if one.is_attribute:
+            is_callable = one.nature is Nature.FUNCTION
         else:
-            maybe = nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
-            unread = maybe and name in visible and not names.read.get(name)
-            is_named_so = name.startswith(("to_", "make_", "apply"))
-            unread = unread and (setting.index.calls[name] > 0 or is_named_so)
-        if unread:
-            found.append((CHANGE, name))
-        if attr != name and _is_gone_through(setting, name):
-            found.append((CHANGE, f"{name}[-1]"))
-    for cost, name in found[:_MOST_CALLABLES]:
-        yield _around(setting, node, f"{name}(", ")", cost, "a call that is missing")
+            may_be = one.nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
+            is_called = calls > 0 or name.startswith(("to_", "make_", "apply"))
+            is_callable = may_be and is_called and name in visible
+        found += [name] if is_callable and not one.reads else []
+        found += [f"{name}[-1]"] if one.is_attribute and _is_gone_through(setting, name) else []
+    for name in found[:_MOST_CALLABLES]:
+        yield _around(setting, node, f"{name}(", ")", CHANGE, "a call that is missing")
     scope = setting.scope(node)
     own = "" if isinstance(scope, ast.Module) else scope.name
     first = next(iter(setting.scopes.tensors(node)), None)
@@ -75,7 +71,7 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields calls of functions whose second argument can be a variable that is never read."""
-    unread = [one for one in setting.scopes.variables(node) if not one.is_read]
+    unread = [one for one in setting.scopes.variables(node) if not one.reads]
     if not unread or not _is_target(setting, node):
         return
     scope, visible = setting.scope(node), setting.scopes.visible(node)

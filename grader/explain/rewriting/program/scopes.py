@@ -6,8 +6,8 @@ import ast
 import builtins
 import functools
 import itertools
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from grader.explain.rewriting.program.index import ProgramIndex
 from grader.explain.rewriting.program.source import (
@@ -24,7 +24,7 @@ from grader.explain.rewriting.program.value_kinds import (
     nature_of_attribute,
     nature_of_parameter,
 )
-from grader.explain.rewriting.program.variables import Names, learn, note_uses
+from grader.explain.rewriting.program.variables import Names, Variable, learn, note_uses
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
 # Bounds the work: ordinary classes have fewer attributes.
@@ -32,16 +32,6 @@ _MOST_ATTRIBUTES = 100
 _BUILTIN = frozenset(dir(builtins))
 # The name of a variable that is never read.
 _NOBODY = "_"
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A parameter or a variable of a function, and whether the function ever reads it."""
-
-    name: str
-    nature: Nature
-    is_read: bool
-    first: int
 
 
 class Scopes:
@@ -64,7 +54,7 @@ class Scopes:
         """Returns the nature of an expression of the program."""
         found = self._natures.get(node)
         if found is None:
-            found = self._natures[node] = nature_of(node, self.names(node).natures)
+            found = self._natures[node] = nature_of(node, self.names(node).nature)
         return found
 
     def visible(self, node: ast.AST) -> set[str]:
@@ -77,11 +67,9 @@ class Scopes:
         return self._program.scope(node), line, tuple(self._lambdas(node))
 
     def _visible_at(self, scope: Scope, line: int, lambdas: tuple[ast.Lambda, ...]) -> set[str]:
-        names = self.of(scope)
-        if isinstance(scope, ast.Module):
-            own = {name for name, first in names.first.items() if first < line}
-        else:
-            own = {name for name in names.natures if names.first.get(name, 0) < line}
+        # Parameters of lambdas, first set in no line, are not seen in the rest of a file.
+        least = 1 if isinstance(scope, ast.Module) else 0
+        own = {one.name for one in self.of(scope).before(line) if one.first >= least}
         inner = {one.arg for around in lambdas for one in parameters(around.args)}
         return own | inner | self._of_file | self._defined_around(scope)
 
@@ -98,16 +86,12 @@ class Scopes:
     ) -> list[Variable]:
         names = self.of(scope)
         visible = self._visible(scope, line, lambdas)
-        found = [
-            Variable(name, nature, bool(names.read.get(name)), names.first.get(name, 0))
-            for name, nature in names.natures.items()
-            if name in names.own and name in visible
-        ]
+        found = [one for one in names.values() if one.is_own and one.name in visible]
         for around in lambdas:
-            read = names_in(around.body)
-            for one in parameters(around.args):
-                nature = names.natures.get(one.arg, Nature.TENSOR)
-                found.append(Variable(one.arg, nature, one.arg in read, around.lineno))
+            read = Counter(names_in(around.body))
+            for name in [one.arg for one in parameters(around.args)]:
+                nature = names.nature(name) or Nature.TENSOR
+                found.append(Variable(name, nature, around.lineno, True, read[name]))
         return found
 
     def loops(self, node: ast.AST) -> list[str]:
@@ -169,27 +153,22 @@ class Scopes:
         names = Names()
         outer = None if isinstance(scope, ast.Module) else self._outer(scope)
         if outer is not None:
-            around = self.of(outer)
-            names.natures |= around.natures
-            names.first |= dict.fromkeys(around.first, 0)
+            names |= {name: Variable(name, one.nature) for name, one in self.of(outer).items()}
         if isinstance(scope, Function):
             told = _of_parameters(scope.args)
-            for argument in parameters(scope.args):
-                names.natures[argument.arg] = told[argument.arg]
-                names.first[argument.arg] = argument.lineno
-                if argument.arg not in ("self", "cls"):
-                    names.own.add(argument.arg)
-        around_class = self._program.class_around(scope)
-        if around_class is not None and isinstance(scope, Function):
-            names.natures |= self._attributes(around_class)
+            for one in parameters(scope.args):
+                is_own = one.arg not in ("self", "cls")
+                names[one.arg] = Variable(one.arg, told[one.arg], one.lineno, is_own)
+        around = self._program.class_around(scope)
+        if around is not None and isinstance(scope, Function):
+            attributes = self._attributes(around).items()
+            names |= {name: Variable(name, nature) for name, nature in attributes}
         statements = _own_statements(scope)
         for statement in statements:
             learn(statement, names)
         for statement in statements:
             note_uses(statement, names)
-        names.natures.pop(_NOBODY, None)
-        names.first.pop(_NOBODY, None)
-        names.own.discard(_NOBODY)
+        names.pop(_NOBODY, None)
         return names
 
     @functools.cached_property
@@ -236,7 +215,7 @@ def _of_parameter(parameter: ast.arg, default: ast.expr | None) -> Nature:
     told = nature_of_annotation(parameter.annotation)
     if told is Nature.TENSOR and nature_of_name(parameter.arg) is Nature.WEIGHT:
         return Nature.WEIGHT
-    by_default = Nature.OTHER if default is None else nature_of(default, {})
+    by_default = Nature.OTHER if default is None else nature_of(default)
     if not (by_default is Nature.FLAG or by_default.is_number):
         by_default = Nature.TENSOR
     return told or nature_of_parameter(parameter.arg) or by_default

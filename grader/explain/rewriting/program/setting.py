@@ -112,13 +112,8 @@ def _is_axis_by_position(name: str, place: int, node: ast.AST, is_method: bool) 
 
 def known(setting: Setting, node: ast.expr | ast.stmt, nature: Nature) -> list[str]:
     """Returns the variables of a nature that are set before a node, the latest first."""
-    names = setting.scopes.names(node)
-    found = [
-        (-names.first.get(name, 0), place, name)
-        for place, (name, own) in enumerate(names.natures.items())
-        if own is nature and names.first.get(name, 0) < node.lineno
-    ]
-    return [name for _, _, name in sorted(found)]
+    found = [one for one in setting.scopes.names(node).before(node.lineno) if one.nature is nature]
+    return [one.name for one in sorted(found, key=lambda one: -one.first)]
 
 
 def is_product(setting: Setting, node: ast.expr) -> bool:

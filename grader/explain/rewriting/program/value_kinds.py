@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
 AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
+# Gives the nature of a variable, if it is known.
+Known = Callable[[str], Nature | None]
 # Parameters that usually count something.
 _COUNTS = ("n", "h", "d", "b", "t")
 _OF_CONSTANTS: Mapping[type, Nature] = {bool: Nature.FLAG, int: Nature.SIZE, float: Nature.NUMBER}
@@ -48,23 +50,23 @@ def nature_of_attribute(name: str, node: ast.AST) -> Nature:
         case ast.FunctionDef(returns=told, body=[*_, last]):
             value = last.value if isinstance(last, ast.Return) else None
             known = nature_of_annotation(told) or nature_of_name(name)
-            return known or (Nature.OTHER if value is None else nature_of(value, {}))
+            return known or (Nature.OTHER if value is None else nature_of(value))
         case ast.Call(func=ast.Attribute(attr=made) | ast.Name(id=made)) if made[:1].isupper():
             return Nature.WEIGHT if made == "Parameter" else Nature.FUNCTION
         case ast.expr():
-            return nature_of_name(name) or nature_of(node, {})
+            return nature_of_name(name) or nature_of(node)
     return Nature.OTHER
 
 
-def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
-    """Returns the nature of an expression; `names` holds the natures of variables."""
+def nature_of(node: ast.expr, known: Known = lambda _: None) -> Nature:
+    """Returns the nature of an expression; `known` gives the natures of variables."""
     match node:
         case ast.Name(id=name):
-            return names.get(name) or nature_of_name(name) or Nature.OTHER
+            return known(name) or nature_of_name(name) or Nature.OTHER
         case ast.Constant(value=value):
             return _OF_CONSTANTS.get(type(value), Nature.OTHER)
         case ast.Compare(left=left, comparators=[right, *_]):
-            both = (nature_of(left, names), nature_of(right, names))
+            both = (nature_of(left, known), nature_of(right, known))
             return Nature.MASK if any(one.is_tensor for one in both) else Nature.FLAG
         case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             return Nature.FLAG
@@ -73,16 +75,16 @@ def nature_of(node: ast.expr, names: Mapping[str, Nature]) -> Nature:
         case ast.Attribute(attr="inf" | "pi" | "e"):
             return Nature.NUMBER
         case ast.Attribute(value=value, attr=attr):
-            known = names.get(f"{ast.unparse(value)}.{attr}") or nature_of_name(attr)
-            return known or nature_of(value, names)
+            told = known(f"{ast.unparse(value)}.{attr}") or nature_of_name(attr)
+            return told or nature_of(value, known)
         case ast.Subscript(value=value, slice=index):
-            inner = nature_of(value, names)
+            inner = nature_of(value, known)
             is_size = inner is Nature.SHAPE and not isinstance(index, ast.Slice)
             return Nature.SIZE if is_size else inner
         case ast.UnaryOp(operand=inner) | ast.IfExp(body=inner):
-            return nature_of(inner, names)
+            return nature_of(inner, known)
         case ast.BinOp(left=left, op=op, right=right):
-            return _of_operation(nature_of(left, names), op, nature_of(right, names))
+            return _of_operation(nature_of(left, known), op, nature_of(right, known))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
             return Nature.NUMBER
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):

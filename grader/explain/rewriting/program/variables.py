@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -16,23 +16,42 @@ _MOST_NAMES = 100
 
 
 @dataclass(slots=True)
-class Names:
-    """The variables of a scope with their natures, in the order in which they appear.
+class Variable:
+    """A name that code can read: a variable, a parameter, or an attribute like `self.scale`.
 
-    `siblings` holds the variables that one statement unpacks together with a variable. `made_of`
-    holds the variables from which a variable is computed.
+    `first` is the line that first sets it, or 0 if that is outside of the scope. `is_own` tells
+    whether the scope binds it. `siblings` holds the variables that one statement unpacks together
+    with it, `made_of` those from which it is computed.
     """
 
-    natures: dict[str, Nature] = field(default_factory=dict)
-    read: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    first: dict[str, int] = field(default_factory=dict)
-    own: set[str] = field(default_factory=set)
-    siblings: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    made_of: dict[str, set[str]] = field(default_factory=dict)
+    name: str
+    nature: Nature
+    first: int = 0
+    is_own: bool = False
+    reads: int = 0
+    siblings: set[str] = field(default_factory=set)
+    made_of: set[str] = field(default_factory=set)
+
+    @property
+    def is_attribute(self) -> bool:
+        """Returns whether it is an attribute of `self`."""
+        return self.name.startswith("self.")
+
+
+class Names(dict[str, Variable]):
+    """The variables of a scope by name, in the order in which they appear."""
+
+    def nature(self, name: str) -> Nature | None:
+        """Returns the nature of a variable, or None."""
+        return self[name].nature if name in self else None
+
+    def before(self, line: int) -> list[Variable]:
+        """Returns the variables that are set before a line."""
+        return [one for one in self.values() if one.first < line]
 
     def kin(self, one: str, other: str) -> int:
         """Returns the kinship of two variables: 2 for siblings, else that of their names."""
-        return 2 if other in self.siblings.get(one, ()) else kinship(one, other)
+        return 2 if one in self and other in self[one].siblings else kinship(one, other)
 
 
 def learn(statement: ast.stmt, names: Names) -> None:
@@ -42,18 +61,17 @@ def learn(statement: ast.stmt, names: Names) -> None:
             ast.Assign(targets=[ast.Name(id=name)], value=value)
             | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
         ):
-            told = nature_of(value, names.natures)
+            told = nature_of(value, names.nature)
             by_name = nature_of_name(name)
-            names.made_of[name] = set(names_in(value))
             if told is Nature.OTHER or (by_name is Nature.MASK and told is Nature.TENSOR):
                 told = by_name or told
             elif told is Nature.TENSOR and in_use().suits(name, Nature.MASK):
                 told = Nature.MASK
             _set(names, name, told, statement.lineno)
+            if name in names:
+                names[name].made_of = set(names_in(value))
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
             unpacked = {one.id for one in targets if isinstance(one, ast.Name)} - {"_"}
-            for name in unpacked:
-                names.siblings[name] |= unpacked - {name}
             for place, target in enumerate(targets):
                 inner = target.value if isinstance(target, ast.Starred) else target
                 if isinstance(inner, ast.Name):
@@ -61,6 +79,8 @@ def learn(statement: ast.stmt, names: Names) -> None:
                     if told is Nature.TENSOR:
                         told = nature_of_name(inner.id) or told
                     _set(names, inner.id, told, statement.lineno)
+            for name in unpacked & names.keys():
+                names[name].siblings |= unpacked - {name}
         case ast.For(target=ast.Name(id=name), iter=over):
             is_range = isinstance(over, ast.Call) and ast.unparse(over.func) == "range"
             told = Nature.SIZE if is_range else nature_of_name(name) or Nature.OTHER
@@ -77,32 +97,31 @@ def learn(statement: ast.stmt, names: Names) -> None:
 
 def note_uses(statement: ast.stmt, names: Names) -> None:
     """Counts the variables that a statement reads, and marks masks by their use."""
-    own = _only_target(statement)
+    own, reads = _only_target(statement), Counter[str]()
     for node in ast.walk(statement):
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
-                names.read[name] += name != own
+                reads[name] += name != own
             case ast.Compare() if (asked := asked_for_none(node)) is not None:
-                names.read[asked.id] -= asked.id != own
+                reads[asked.id] -= asked.id != own
             case ast.Attribute(value=ast.Name(id="self"), attr=attr, ctx=ast.Load()):
-                names.read[f"self.{attr}"] += 1
+                reads[f"self.{attr}"] += 1
             case (
                 ast.Attribute(value=ast.Name(id=name))
                 | ast.Subscript(value=ast.Name(id=name))
                 | ast.BinOp(left=ast.Name(id=name), op=ast.MatMult())
             ):
-                if names.natures.get(name) is Nature.SIZE:
-                    names.natures[name] = Nature.TENSOR
+                if names.nature(name) is Nature.SIZE:
+                    names[name].nature = Nature.TENSOR
             case ast.Lambda(args=given):
                 for one in parameters(given):
-                    names.natures.setdefault(one.arg, nature_of_name(one.arg) or Nature.TENSOR)
+                    told = nature_of_name(one.arg) or Nature.TENSOR
+                    names.setdefault(one.arg, Variable(one.arg, told))
             case ast.comprehension(target=ast.Name(id=name)):
-                names.natures.setdefault(name, Nature.TENSOR)
-                names.first.setdefault(name, statement.lineno - 1)
+                names.setdefault(name, Variable(name, Nature.TENSOR, statement.lineno - 1))
             case ast.comprehension(target=ast.Tuple(elts=targets), iter=over):
                 for name, told in _of_each(targets, over, names):
-                    names.natures.setdefault(name, told)
-                    names.first.setdefault(name, statement.lineno - 1)
+                    names.setdefault(name, Variable(name, told, statement.lineno - 1))
             case (
                 ast.Call(
                     func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
@@ -110,8 +129,10 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
                 )
                 | ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name))
             ):
-                if names.natures.get(name) is Nature.TENSOR:
-                    names.natures[name] = Nature.MASK
+                if names.nature(name) is Nature.TENSOR:
+                    names[name].nature = Nature.MASK
+    for name in reads.keys() & names.keys():
+        names[name].reads += reads[name]
 
 
 def asked_for_none(node: ast.AST) -> ast.Name | None:
@@ -136,10 +157,10 @@ def _only_target(statement: ast.stmt) -> str | None:
 
 def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature:
     if isinstance(value, ast.Tuple) and len(value.elts) == count:
-        return nature_of(value.elts[place], names.natures)
+        return nature_of(value.elts[place], names.nature)
     if isinstance(value, (ast.GeneratorExp, ast.ListComp)):
         value = value.elt
-    told = nature_of(value, names.natures)
+    told = nature_of(value, names.nature)
     return Nature.SIZE if told is Nature.SHAPE else told
 
 
@@ -163,15 +184,13 @@ def _of_each(
         if isinstance(target, ast.Tuple):
             yield from _of_each(target.elts, source, names)
         elif isinstance(target, ast.Name):
-            told = nature_of(source, names.natures)
+            told = nature_of(source, names.nature)
             told = Nature.TENSOR if told is Nature.OTHER else told
             yield target.id, nature_of_name(target.id) or told
 
 
 def _set(names: Names, name: str, nature: Nature, line: int) -> None:
-    if len(names.natures) >= _MOST_NAMES and name not in names.natures:
-        return
-    names.natures[name] = nature
-    if name not in names.own:
-        names.first[name] = line
-    names.own.add(name)
+    if len(names) < _MOST_NAMES or name in names:
+        one = names.setdefault(name, Variable(name, nature))
+        one.nature = nature
+        one.first, one.is_own = one.first if one.is_own else line, True

@@ -109,7 +109,7 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
 
 def _attributes_like(setting: Setting, node: ast.Call, name: str) -> dict[str, float]:
     """Returns related layers of the class, and those that are never called, for a called one."""
-    names = setting.scopes.names(node).natures
+    names = setting.scopes.names(node)
     attributes = [one.removeprefix("self.") for one in names if one.startswith("self.")]
     idle = [one.removeprefix("self.") for one in setting.scopes.idle_layers(node)]
     alike = {one: SLIP for one in attributes if one != name and kinship(one, name) == 2}
@@ -157,7 +157,7 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         subject = f"an option of `{name}`"
         yield Draft("option-dropped", CHANGE, subject, node, (piece,), at)
     given = {keyword.arg for keyword in node.keywords}
-    axes = [n for n in setting.scopes.names(node).natures if words(n)[-1:] in (("dim",), ("axis",))]
+    axes = [n for n in setting.scopes.names(node) if words(n)[-1:] in (("dim",), ("axis",))]
     for text, cost in _missing_options(node, name, given, axes[:2]):
         yield _with_argument(setting, node, text, cost)
         if name in ("max", "min") and "keepdim" in text:

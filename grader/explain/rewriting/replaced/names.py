@@ -47,7 +47,6 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
 
 def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields variables in the place of a literal number or flag."""
-    names = setting.scopes.names(node)
     nature = setting.scopes.nature(node)
     if nature not in (Nature.SIZE, Nature.NUMBER, Nature.FLAG):
         return
@@ -57,13 +56,11 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     axis, axes = is_axis(setting, node), _axes(setting.scope(node))
     wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
     found = []
-    for name, other in names.natures.items():
-        first = names.first.get(name, 0)
-        named_axis = words(name)[-1:] in (("dim",), ("axis",)) or name in axes
-        if first >= node.lineno or axis is not named_axis or not (axis or other in wanted):
-            continue
-        cost = CHANGE if named_axis or not names.read.get(name) or other is nature else WRAP
-        found.append((cost, -first, name))
+    for one in setting.scopes.names(node).before(node.lineno):
+        named_axis = words(one.name)[-1:] in (("dim",), ("axis",)) or one.name in axes
+        if axis is named_axis and (axis or one.nature in wanted):
+            cost = CHANGE if named_axis or not one.reads or one.nature is nature else WRAP
+            found.append((cost, -one.first, one.name))
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
         yield put(setting, node, name, "name", cost, "a hard-coded value")
 
@@ -74,16 +71,12 @@ def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
     if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
         return
     names = setting.scopes.names(node)
-    known = [other for other in names.natures if other != node.id and not other.startswith("self.")]
-    kin = [other for other in known if kinship(node.id, other) == 2]
-    if not names.read.get(node.id):
-        set_before = [
-            other
-            for other in known
-            if other in names.own and names.first.get(other, node.lineno) < node.lineno
-        ]
+    known = [one for one in names.values() if one.name != node.id and not one.is_attribute]
+    kin = [one.name for one in known if kinship(node.id, one.name) == 2]
+    if node.id not in names or not names[node.id].reads:
         held = names_in(parent.value)
-        kin += [other for other in set_before if other in held or names.read.get(other)]
+        set_before = [one for one in known if one.is_own and one.first < node.lineno]
+        kin += [one.name for one in set_before if one.name in held or one.reads]
     for other in dict.fromkeys(kin):
         subject = f"whether `{node.id}` is the right name to assign to"
         yield put(setting, node, other, "target", CHANGE, subject)
@@ -104,7 +97,7 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
 def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[float, str]]:
     """Returns the likeliest other variables, each with its cost."""
     names = setting.scopes.names(node)
-    nature = names.natures.get(own)
+    nature = names.nature(own)
     if nature is None and own.isupper() and len(own) > 1:
         nature = Nature.NUMBER  # may be set in another file
     if nature is None:
@@ -112,19 +105,15 @@ def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[floa
     like = _LIKE.get(nature, set())
     in_function = isinstance(setting.scope(node), Function)
     found = []
-    for place, (name, other) in enumerate(names.natures.items()):
-        if name == own or other is Nature.FUNCTION:
+    for place, one in enumerate(names.before(node.lineno) if in_function else names.values()):
+        kin = names.kin(own, one.name)
+        is_unread = one.is_own and not one.reads
+        if one.name == own or one.nature is Nature.FUNCTION:
             continue
-        if in_function and names.first.get(name, 0) >= node.lineno:
-            continue
-        kin = names.kin(own, name)
-        unread = name in names.own and not names.read.get(name)
-        if kin == 0 and other not in like and not unread:
-            continue
-        cost = (WRAP if other is nature else UNLIKELY, WRAP, SLIP)[kin]
-        if unread:
-            cost = min(cost, CHANGE)
-        found.append((cost, -names.first.get(name, 0), place, name))
+        if kin or one.nature in like or is_unread:
+            cost = (WRAP if one.nature is nature else UNLIKELY, WRAP, SLIP)[kin]
+            cost = min(cost, CHANGE) if is_unread else cost
+            found.append((cost, -one.first, place, one.name))
     return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
 
 
@@ -151,11 +140,7 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     names = setting.scopes.names(node)
     for name in sorted(targets):
         uses = len(re.findall(rf"\b{name}\b", text))
-        others = [
-            one
-            for one in names.natures
-            if kinship(name, one) == 2 and one != name and one not in targets
-        ]
+        others = [one for one in names if kinship(name, one) == 2 and one not in targets]
         for other in others[:_MOST_KIN] if uses > 1 else ():
             new = re.sub(rf"(?<!\.)\b{name}\b", other, text)
             yield put(setting, node, new, "name", CHANGE, f"the use of `{name}`")
@@ -221,9 +206,9 @@ def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
         for one in setting.scopes.variables(node)
         if one.name not in own and one.nature in wanted
     ]
-    found.sort(key=lambda one: (not _is_position(one.name), one.is_read, -one.first))
+    found.sort(key=lambda one: (not _is_position(one.name), one.reads > 0, -one.first))
     for one in found[:_MOST_INDICES]:
-        cost = WRAP if one.is_read and not _is_position(one.name) else CHANGE
+        cost = WRAP if one.reads and not _is_position(one.name) else CHANGE
         yield put(setting, node.slice, one.name, "index", cost, subject)
         whole = with_axes(setting, node)
         if whole is not node and _is_position(one.name):

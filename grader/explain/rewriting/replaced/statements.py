@@ -21,7 +21,7 @@ def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
 def _can_go(setting: Setting, node: ast.stmt) -> bool:
     match node:
         case ast.Assign(targets=[ast.Name(id=name)]):
-            return setting.scopes.names(node).first.get(name, node.lineno) < node.lineno
+            return any(one.name == name for one in setting.scopes.names(node).before(node.lineno))
         case ast.Assign(targets=[ast.Subscript()]) | ast.AugAssign():
             return True
         case ast.Assign(targets=[ast.Attribute()], value=ast.Call()):
@@ -39,19 +39,18 @@ def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
     if isinstance(node.value, (ast.Constant, ast.Await, ast.Yield)):
         return
     span = setting.span(node)
-    natures = setting.scopes.names(node).natures
+    names = setting.scopes.names(node)
     subject = "a result that is never used"
     targets: dict[str, None] = {}
     if isinstance(node.value, ast.Tuple):
         targets[", ".join(_first_argument(one) for one in node.value.elts)] = None
     for one in ast.walk(node.value):
-        if isinstance(one, ast.Name) and natures.get(one.id, Nature.OTHER).is_tensor:
+        if isinstance(one, ast.Name) and (names.nature(one.id) or Nature.OTHER).is_tensor:
             targets[one.id] = None
-    own = setting.scopes.names(node).own
     match node.value:
         # Only local variables: overwriting an attribute of a module breaks all later trials.
         case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name)) as held)) if (
-            name in own
+            name in names and names[name].is_own
         ):
             targets[setting.text(held)] = None
     several: list[str] = []
@@ -80,15 +79,9 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     value = setting.text(node.value)
     if not word.search(value) or isinstance(node.value, ast.Name):
         return
-    names = setting.scopes.names(node)
-    kin = [
-        other
-        for other in names.natures
-        if other != name
-        and kinship(name, other) == 2
-        and names.first.get(other, 0) > 0
-        and names.first[other] < node.lineno
-    ]
+    set_before = setting.scopes.names(node).before(node.lineno)
+    known = [one.name for one in set_before if one.first > 0 and one.name != name]
+    kin = [other for other in known if kinship(name, other) == 2]
     following = setting.following(node)
     next_text = "" if following is None else setting.text(following)
     span = setting.span(node)
@@ -115,7 +108,7 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     known = list(places)
     for place, first in enumerate(known):
         for second in known[place + 1 :]:
-            are_flags = names.natures.get(first) is names.natures.get(second) is Nature.FLAG
+            are_flags = names.nature(first) is names.nature(second) is Nature.FLAG
             if names.kin(first, second) != 2 and not are_flags and not {first, second} <= loops:
                 continue
             pieces = sorted(
