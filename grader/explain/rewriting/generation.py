@@ -174,7 +174,7 @@ OF_VALUES: tuple[Family, ...] = (
     forgotten.conditions,
     transplants.transplanted,
     transplants.callables,
-    transplants.with_unread,
+    transplants.layers,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (

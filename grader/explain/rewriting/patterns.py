@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.explain.rewriting.edit import PRIMARY, Draft, put, with_indices, wrap
-from grader.explain.rewriting.positions import Position, nearest
+from grader.explain.rewriting.ingredients import nearest
+from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.vocabulary import Nature

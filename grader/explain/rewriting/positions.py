@@ -1,9 +1,9 @@
-"""The places in a program to which rewrite rules can be limited, and the variables near them."""
+"""The places in a program to which rewrite rules can be limited."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from enum import Enum
 
 from grader.explain.rewriting.program.setting import (
@@ -13,16 +13,13 @@ from grader.explain.rewriting.program.setting import (
     is_axis,
     is_product,
     is_second_name,
-    known,
     meets_softmax,
 )
-from grader.explain.rewriting.program.source import callee, names_in
-from grader.explain.rewriting.program.vocabulary import Nature
+from grader.explain.rewriting.program.source import callee
 
 _PRODUCTS = ("matmul", "bmm", "mm")
 _SCALING = ("div", "mul", "div_", "mul_")
 _BOUNDED = ("arange", "range", "linspace")
-_MOST_TENSORS, _MOST = 2, 3
 
 
 class Position(Enum):
@@ -106,38 +103,3 @@ _TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
     Position.WEIGHED: meets_softmax,
     Position.HANDED_ON: _is_handed_on,
 }
-
-
-def nearest(
-    setting: Setting, node: ast.expr | ast.stmt, wanted: Nature | Sequence[str]
-) -> Sequence[str]:
-    """Returns variables for an ingredient: some of a nature, or the first visible of some names.
-
-    Tensors come from the expression, its sources and its statement, and include the function's
-    first tensor. Variables of other natures come latest first.
-    """
-    own = set(names_in(node))
-    if not isinstance(wanted, Nature):
-        visible = setting.scopes.visible(node) | setting.scopes.names(node).keys()
-        return [name for name in wanted if name in visible - own][:1]
-    if wanted is not Nature.TENSOR:
-        return [one for one in known(setting, node, wanted) if one not in own][:_MOST]
-    found = list(dict.fromkeys(_tensors(setting, node)))
-    return [*found[:_MOST_TENSORS], *found[_MOST_TENSORS:][-1:]]
-
-
-def _tensors(setting: Setting, node: ast.expr | ast.stmt) -> Iterator[str]:
-    names = setting.scopes.names(node)
-    for part in (node, setting.home(node).statement):
-        names_there = (one for one in ast.walk(part) if isinstance(one, ast.Name))
-        read = [one for one in names_there if isinstance(one.ctx, ast.Load)]
-        read.sort(key=lambda one: (one.lineno, one.col_offset), reverse=True)
-        own = [one.id for one in read if names.nature(one.id) is Nature.TENSOR]
-        if not isinstance(part, ast.Name):
-            yield from own
-        for one in own:
-            made_of = [names[name] for name in names[one].made_of if name in names]
-            made_of.sort(key=lambda other: (other.first, other.name))
-            yield from (other.name for other in made_of if other.nature is Nature.TENSOR)
-    variables = setting.scopes.variables(node)
-    yield from (one.name for one in reversed(variables) if one.nature is Nature.TENSOR)

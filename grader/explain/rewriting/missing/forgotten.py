@@ -14,6 +14,7 @@ from grader.explain.rewriting.edit import (
     put,
     wrap,
 )
+from grader.explain.rewriting.ingredients import unused
 from grader.explain.rewriting.program.setting import Setting, argument_of, integer
 from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
@@ -29,28 +30,6 @@ _TERMS = (
     (" @ ", ""),
     (" @ ", ".T"),
 )
-
-
-def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
-    """Returns parameters, variables and attributes that are never read."""
-    return list(itertools.islice(_unread(setting, node), _MOST))
-
-
-def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
-    names, line = setting.scopes.names(node), getattr(node, "lineno", 0)
-    for one in names.values():
-        if one.is_own and not one.reads and 0 < one.first < line:
-            yield one.name, one.nature
-    for one in names.values():
-        is_value = one.is_attribute and one.nature is not Nature.FUNCTION
-        if is_value and not setting.index.uses[one.name.removeprefix("self.")]:
-            yield one.name, one.nature
-    around = setting.scope(setting.scope(node))
-    while isinstance(around, Function):
-        for one in setting.scopes.of(around).values():
-            if one.is_own and not one.reads and not (one.name in names and names[one.name].is_own):
-                yield one.name, one.nature
-        around = setting.scope(around)
 
 
 def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Iterator
 
@@ -11,12 +10,13 @@ from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, p
 from grader.explain.rewriting.program.index import Around
 from grader.explain.rewriting.program.setting import Setting, is_axis
 from grader.explain.rewriting.program.source import LIBRARIES, callee
-from grader.explain.rewriting.program.value_kinds import nature_of_parameter
+from grader.explain.rewriting.program.variables import Variable, nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST_TRANSPLANTS = 8
-_MOST_CALLABLES = 4
+_MOST_LAYERS, _MOST_FUNCTIONS = 4, 6
 _OF_TENSORS = ("dtype", "device")
+_MAY_BE_CALLED = (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
 _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
 
 
@@ -34,63 +34,49 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield _around(setting, node, one.before, one.after, cost, subject)
 
 
-def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields calls of functions and layers that exist and are never called."""
+def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields calls of layers and variables that exist and are never called, or of a last layer."""
     if not _is_target(setting, node):
         return
-    visible = setting.scopes.visible(node)
-    found: list[str] = []
+    visible, calls = setting.scopes.visible(node), setting.index.calls
+    found = setting.scopes.idle_layers(node)
     for one in setting.scopes.names(node).values():
-        name, calls = one.name, setting.index.calls[one.name]
         if one.is_attribute:
-            is_callable = one.nature is Nature.FUNCTION
-        else:
-            may_be = one.nature in (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
-            is_called = calls > 0 or name.startswith(("to_", "make_", "apply"))
-            is_callable = may_be and is_called and name in visible
-        found += [name] if is_callable and not one.reads else []
-        found += [f"{name}[-1]"] if one.is_attribute and _is_gone_through(setting, name) else []
-    for name in found[:_MOST_CALLABLES]:
+            found += [f"{one.name}[-1]"] if _is_gone_through(setting, one.name) else []
+        elif one.nature in _MAY_BE_CALLED and not one.reads and one.name in visible:
+            is_called = calls[one.name] or one.name.startswith(("to_", "make_", "apply"))
+            found += [one.name] if is_called else []
+    for name in found[:_MOST_LAYERS]:
         yield _around(setting, node, f"{name}(", ")", CHANGE, "a call that is missing")
-    scope = setting.scope(node)
-    own = "" if isinstance(scope, ast.Module) else scope.name
-    first = next(iter(setting.scopes.tensors(node)), None)
-    of_tensor = {one: f"{first}.{one}" for one in _OF_TENSORS} if first else {}
-    unused = (
-        (name, tuple(one if one in visible else of_tensor.get(one, one) for one in rest))
-        for name, rest in setting.index.of_first
-        if setting.index.calls[name] == 0
-        and name != own
-        and {name, *rest} <= visible | of_tensor.keys()
-    )
-    for name, rest in itertools.islice(unused, _MOST_CALLABLES):
-        after = "".join(f", {one}" for one in rest)
-        cost = CHANGE if rest else WRAP
-        yield _around(setting, node, f"{name}(", f"{after})", cost, "a call that is missing")
 
 
-def with_unread(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields calls of functions whose second argument can be a variable that is never read."""
-    unread = [one for one in setting.scopes.variables(node) if not one.reads]
-    if not unread or not _is_target(setting, node):
+def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields calls of functions that are never called, or that take a variable never read."""
+    if not _is_target(setting, node):
         return
-    scope, visible = setting.scope(node), setting.scopes.visible(node)
-    own = {callee(node), callee(setting.parent(node)), getattr(scope, "name", "")}
-    found = [
-        (name, one.name)
-        for name, rest in setting.index.of_first
-        if len(rest) == 1 and name in visible - own
-        for one in unread
-        if one.name == rest[0] or _is_of_kind(one.nature, rest[0])
-    ]
-    for name, given in found[:_MOST_CALLABLES]:
-        yield _around(setting, node, f"{name}(", f", {given})", CHANGE, "a call that is missing")
+    visible, around = setting.scopes.visible(node), getattr(setting.scope(node), "name", "")
+    others = visible - {callee(node), callee(setting.parent(node)), around}
+    given = {one: one for one in visible}
+    for first in setting.scopes.tensors(node)[:1]:
+        given = {one: f"{first}.{one}" for one in _OF_TENSORS} | given
+    unread = [one for one in setting.scopes.variables(node) if not one.reads]
+    found: list[tuple[str, ...]] = []
+    for name, rest in setting.index.of_first:
+        if name in others and len(rest) == 1:
+            found += [(name, one.name) for one in unread if _suits(one, rest[0])]
+        if name in others and not setting.index.calls[name] and given.keys() >= {*rest}:
+            found.append((name, *(given[one] for one in rest)))
+    for called in dict.fromkeys(found[:_MOST_FUNCTIONS]):
+        after = "".join(f", {one}" for one in called[1:])
+        cost, subject = CHANGE if after else WRAP, "a call that is missing"
+        yield _around(setting, node, f"{called[0]}(", f"{after})", cost, subject)
 
 
-def _is_of_kind(nature: Nature, parameter: str) -> bool:
-    """Returns whether a variable's nature fits a parameter's name."""
+def _suits(one: Variable, parameter: str) -> bool:
+    """Returns whether a variable has the name of a parameter, or a nature that fits it."""
     wanted = nature_of_parameter(parameter) or Nature.TENSOR
-    return nature is wanted or (nature.is_tensor and wanted.is_tensor)
+    is_alike = one.nature is wanted or (one.nature.is_tensor and wanted.is_tensor)
+    return is_alike or one.name == parameter
 
 
 def _is_target(setting: Setting, node: ast.expr) -> bool:

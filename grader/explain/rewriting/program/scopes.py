@@ -18,13 +18,16 @@ from grader.explain.rewriting.program.source import (
     names_in,
     parameters,
 )
-from grader.explain.rewriting.program.value_kinds import (
+from grader.explain.rewriting.program.variables import (
+    Names,
+    Variable,
+    learn,
     nature_of,
     nature_of_annotation,
     nature_of_attribute,
     nature_of_parameter,
+    note_uses,
 )
-from grader.explain.rewriting.program.variables import Names, Variable, learn, note_uses
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
 # Bounds the work: ordinary classes have fewer attributes.
@@ -161,8 +164,9 @@ class Scopes:
                 names[one.arg] = Variable(one.arg, told[one.arg], one.lineno, is_own)
         around = self._program.class_around(scope)
         if around is not None and isinstance(scope, Function):
-            attributes = self._attributes(around).items()
-            names |= {name: Variable(name, nature) for name, nature in attributes}
+            for name, nature in self._attributes(around).items():
+                uses = self._index.uses[name.removeprefix("self.")]
+                names[name] = Variable(name, nature, reads=uses)
         statements = _own_statements(scope)
         for statement in statements:
             learn(statement, names)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from grader.explain.rewriting.program.index import ProgramIndex, Surroundings
 from grader.explain.rewriting.program.scopes import Scopes
 from grader.explain.rewriting.program.source import LIBRARIES, Program, callee
-from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
+from grader.explain.rewriting.program.variables import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature
 
 AXES = frozenset(
@@ -108,12 +108,6 @@ def _is_axis_by_position(name: str, place: int, node: ast.AST, is_method: bool) 
     if name == "unflatten":
         return place == 0
     return integer(node) is not None or (place > 0 and isinstance(node, ast.Name))
-
-
-def known(setting: Setting, node: ast.expr | ast.stmt, nature: Nature) -> list[str]:
-    """Returns the variables of a nature that are set before a node, the latest first."""
-    found = [one for one in setting.scopes.names(node).before(node.lineno) if one.nature is nature]
-    return [one.name for one in sorted(found, key=lambda one: -one.first)]
 
 
 def is_product(setting: Setting, node: ast.expr) -> bool:

@@ -9,30 +9,20 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, Replacement, put
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
+from grader.explain.rewriting.ingredients import alternatives
 from grader.explain.rewriting.program.setting import Setting, is_axis, with_axes
 from grader.explain.rewriting.program.source import (
     LIBRARIES,
-    Function,
     Scope,
     Span,
     callee,
     names_in,
 )
-from grader.explain.rewriting.program.value_kinds import AXIS_KEYWORDS
+from grader.explain.rewriting.program.variables import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
-_MOST = 8
 _MOST_FOR_CONSTANTS = 4
-_LIKE = {
-    Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
-    Nature.WEIGHT: {Nature.WEIGHT, Nature.TENSOR},
-    Nature.MASK: {Nature.MASK, Nature.TENSOR},
-    Nature.SIZE: {Nature.SIZE, Nature.NUMBER},
-    Nature.NUMBER: {Nature.NUMBER, Nature.SIZE},
-    Nature.FLAG: {Nature.FLAG},
-    Nature.SHAPE: {Nature.SHAPE},
-}
 
 
 def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
@@ -41,7 +31,11 @@ def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draf
         return
     own = setting.text(node)
     subject = f"the use of `{own}`"
-    for cost, name in _alternatives(setting, node, own):
+    nature = setting.scopes.names(node).nature(own)
+    if nature is None and own.isupper() and len(own) > 1:
+        nature = Nature.NUMBER  # may be set in another file
+    found = [] if nature is None else alternatives(setting, node, own, nature)
+    for cost, name in found:
         yield put(setting, node, name, "name", cost, subject)
 
 
@@ -92,29 +86,6 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
     elif node.id in ("self", "cls", "torch", "math", "F", "nn", "np", "einops"):
         return True
     return isinstance(parent, ast.Call) and node is parent.func
-
-
-def _alternatives(setting: Setting, node: ast.expr, own: str) -> list[tuple[float, str]]:
-    """Returns the likeliest other variables, each with its cost."""
-    names = setting.scopes.names(node)
-    nature = names.nature(own)
-    if nature is None and own.isupper() and len(own) > 1:
-        nature = Nature.NUMBER  # may be set in another file
-    if nature is None:
-        return []
-    like = _LIKE.get(nature, set())
-    in_function = isinstance(setting.scope(node), Function)
-    found = []
-    for place, one in enumerate(names.before(node.lineno) if in_function else names.values()):
-        kin = names.kin(own, one.name)
-        is_unread = one.is_own and not one.reads
-        if one.name == own or one.nature is Nature.FUNCTION:
-            continue
-        if kin or one.nature in like or is_unread:
-            cost = (WRAP if one.nature is nature else UNLIKELY, WRAP, SLIP)[kin]
-            cost = min(cost, CHANGE) if is_unread else cost
-            found.append((cost, -one.first, place, one.name))
-    return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST]]
 
 
 @functools.lru_cache(maxsize=8)

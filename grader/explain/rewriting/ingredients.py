@@ -1,0 +1,184 @@
+"""The ingredients of rewrite rules: the variables and values that may be meant at a place."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP
+from grader.explain.rewriting.program.declarations import Parameter
+from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.source import Function, names_in
+from grader.explain.rewriting.program.variables import nature_of_parameter
+from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
+
+# The cost of a value, and its text.
+Ingredient = tuple[float, str]
+_MOST_ALTERNATIVES = 8
+_MOST_NAMES = 6
+_MOST_UNREAD = 3
+_MOST_WORDS = 12
+_MOST_RECIPES = 3
+_MOST_HOLDERS = 2
+_MOST_TENSORS, _MOST_OF_NATURE = 2, 3
+_LIKE = {
+    Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
+    Nature.WEIGHT: {Nature.WEIGHT, Nature.TENSOR},
+    Nature.MASK: {Nature.MASK, Nature.TENSOR},
+    Nature.SIZE: {Nature.SIZE, Nature.NUMBER},
+    Nature.NUMBER: {Nature.NUMBER, Nature.SIZE},
+    Nature.FLAG: {Nature.FLAG},
+    Nature.SHAPE: {Nature.SHAPE},
+}
+
+
+def alternatives(
+    setting: Setting, node: ast.expr, own: str, nature: Nature | None
+) -> list[Ingredient]:
+    """Returns the variables that may be meant by a name, likeliest first.
+
+    They are of a like nature, have a like name, or are never read.
+    """
+    names = setting.scopes.names(node)
+    like = set() if nature is None else _LIKE.get(nature, set())
+    in_function = isinstance(setting.scope(node), Function)
+    found = []
+    for place, one in enumerate(names.before(node.lineno) if in_function else names.values()):
+        kin = names.kin(own, one.name)
+        is_unread = one.is_own and not one.reads
+        if one.name == own or one.nature is Nature.FUNCTION:
+            continue
+        if kin or one.nature in like or is_unread:
+            cost = (WRAP if one.nature is nature else UNLIKELY, WRAP, SLIP)[kin]
+            cost = min(cost, CHANGE) if is_unread else cost
+            found.append((cost, -one.first, place, one.name))
+    return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST_ALTERNATIVES]]
+
+
+def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
+    """Returns parameters, variables and attributes that are never read."""
+    return list(itertools.islice(_unread(setting, node), _MOST_UNREAD))
+
+
+def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
+    names, line = setting.scopes.names(node), getattr(node, "lineno", 0)
+    for one in names.before(line):
+        is_value = one.is_attribute and one.nature is not Nature.FUNCTION
+        if not one.reads and (is_value or (one.is_own and one.first > 0)):
+            yield one.name, one.nature
+    around = setting.scope(setting.scope(node))
+    while isinstance(around, Function):
+        for one in setting.scopes.of(around).values():
+            if one.is_own and not one.reads and not (one.name in names and names[one.name].is_own):
+                yield one.name, one.nature
+        around = setting.scope(around)
+
+
+def values_of(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterator[Ingredient]:
+    """Yields the values that a parameter may take, each with its cost, likelier values first."""
+    visible = setting.scopes.visible(node)
+    name, default = parameter.name, parameter.default
+    if name in visible:
+        yield SLIP, name
+    if default in ("True", "False"):
+        yield SLIP + 0.25, str(default == "False")
+    nature = nature_of_name(name)
+    known = alternatives(setting, node, name, nature)[:_MOST_NAMES]
+    yield from (one for one in known if one[0] < UNLIKELY)
+    for holder in _holders(setting, node, name):
+        yield CHANGE, f"{holder}.{name}"
+    if name in setting.index.methods(node):
+        for given in ("", *setting.scopes.tensors(node)[:_MOST_RECIPES]):
+            yield CHANGE, f"self.{name}({given})"
+    for recipe in _recipes(setting, node, name):
+        yield CHANGE, recipe
+    if default is not None and default[:1] in "\"'":
+        for word in setting.index.words[:_MOST_WORDS]:
+            yield CHANGE, repr(word)
+    if default == "None" and nature is Nature.NUMBER:
+        yield WRAP, "1.0"
+    elif default is not None and re.fullmatch(r"\d+\.\d+", default):
+        yield WRAP, f"1 / {default}"
+
+
+def _holders(setting: Setting, node: ast.expr, name: str) -> list[str]:
+    """Returns objects in the function that should have an attribute: `config` for `theta`."""
+    beside, scope = set(setting.index.beside(name)), setting.scope(node)
+    return [
+        holder
+        for (around, holder), known in setting.index.read_of.items()
+        if around is scope and beside & set(known)
+    ][:_MOST_HOLDERS]
+
+
+def _recipes(setting: Setting, node: ast.Call, name: str) -> Iterator[str]:
+    """Yields expressions that set a variable of this name elsewhere, adapted to a call's place.
+
+    Variables that are not visible here become the call's first plain argument, or the first tensor;
+    sizes become its `shape[-2]`.
+    """
+    visible = setting.scopes.visible(node)
+    plain = (one for one in node.args if isinstance(one, (ast.Name, ast.Attribute)))
+    tensors = (*map(setting.text, plain), *setting.scopes.tensors(node))
+    first = next(iter(tensors), None)
+    for recipe in setting.index.recipes(name)[:_MOST_RECIPES]:
+        absent = sorted(_read_in(recipe) - visible)
+        if not absent:
+            yield recipe
+        elif first is not None:
+            for other in absent:
+                is_size = nature_of_parameter(other) is Nature.SIZE
+                text = f"{first}.shape[-2]" if is_size else first
+                recipe = re.sub(rf"(?<!\.)\b{other}\b(?!\s*=[^=])", text, recipe)
+            yield recipe
+    if nature_of_name(name) is Nature.MASK and first is not None:
+        for maker in setting.index.mask_makers[:_MOST_RECIPES]:
+            if maker in visible:
+                yield f"{maker}({first}.shape[-2])"
+                yield f"{maker}({first})"
+
+
+@functools.lru_cache(maxsize=512)
+def _read_in(text: str) -> frozenset[str]:
+    return frozenset(names_in(ast.parse(text)))
+
+
+def nearest(
+    setting: Setting, node: ast.expr | ast.stmt, wanted: Nature | Sequence[str]
+) -> Sequence[str]:
+    """Returns variables for an ingredient: some of a nature, or the first visible of some names.
+
+    Tensors come from the expression, its sources and its statement, and include the function's
+    first tensor. Variables of other natures come latest first.
+    """
+    own = set(names_in(node))
+    if not isinstance(wanted, Nature):
+        visible = setting.scopes.visible(node) | setting.scopes.names(node).keys()
+        return [name for name in wanted if name in visible - own][:1]
+    if wanted is not Nature.TENSOR:
+        found = setting.scopes.names(node).before(node.lineno)
+        found.sort(key=lambda one: -one.first)
+        fitting = [one.name for one in found if one.nature is wanted and one.name not in own]
+        return fitting[:_MOST_OF_NATURE]
+    tensors = list(dict.fromkeys(_tensors(setting, node)))
+    return [*tensors[:_MOST_TENSORS], *tensors[_MOST_TENSORS:][-1:]]
+
+
+def _tensors(setting: Setting, node: ast.expr | ast.stmt) -> Iterator[str]:
+    names = setting.scopes.names(node)
+    for part in (node, setting.home(node).statement):
+        names_there = (one for one in ast.walk(part) if isinstance(one, ast.Name))
+        read = [one for one in names_there if isinstance(one.ctx, ast.Load)]
+        read.sort(key=lambda one: (one.lineno, one.col_offset), reverse=True)
+        own = [one.id for one in read if names.nature(one.id) is Nature.TENSOR]
+        if not isinstance(part, ast.Name):
+            yield from own
+        for one in own:
+            made_of = [names[name] for name in names[one].made_of if name in names]
+            made_of.sort(key=lambda other: (other.first, other.name))
+            yield from (other.name for other in made_of if other.nature is Nature.TENSOR)
+    variables = setting.scopes.variables(node)
+    yield from (one.name for one in reversed(variables) if one.nature is Nature.TENSOR)
