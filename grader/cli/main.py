@@ -22,7 +22,7 @@ GROUPS = {
         "doctor": ("doctor", "doctor"),
         "batch": ("batch", "batch"),
         "run": ("run", "run"),
-        "explain": ("explain", "explain"),
+        "explain": ("batch", "explain"),
     },
     "Look and decide": {
         "report": ("report", "report"),

@@ -1,4 +1,4 @@
-"""`grader batch`: a folder of submissions in, grades out."""
+"""`grader batch` grades a folder of submissions; `grader explain` adds the words it left out."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from grader.cli.options import (
     FOLDER,
     INTERRUPTED,
     PATH,
+    RESULTS,
+    assignment_option,
     chosen_options,
     details_option,
     grading_options,
@@ -23,9 +25,11 @@ from grader.cli.options import (
 )
 from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, ProgressBar
+from grader.core.assignment import find_assignment
 from grader.core.names import several
+from grader.core.text import quantity
 from grader.core.verdict import name_of_test
-from grader.grading.batch import Batch, open_batch
+from grader.grading.batch import Batch, MissingExplanations, explain_folder, open_batch
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
@@ -171,3 +175,46 @@ def _say_what_is_left(opened: Batch) -> None:
         say(f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade")
     elif opened.is_regrade:
         say("everything changed since the last run: every submission is graded again")
+
+
+@click.command(short_help="Add explanations that are missing.")
+@RESULTS
+@jobs_option("How many submissions are explained at a time.")
+@assignment_option
+def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
+    """Adds the explanations that are missing in RESULTS: mistakes, lines, pictures.
+
+    \b
+    Examples:
+      grader explain results/
+      grader explain results/ --jobs 4
+
+    Use it after `grader batch --no-explain`, or if explaining took too long or was stopped. No
+    grade is changed. The submissions must still be in the place where they were graded.
+    """
+    assignment = find_assignment(assignment_folder)
+    total = 0
+
+    def begin(explanation: MissingExplanations) -> None:
+        nonlocal total
+        total = explanation.waiting
+        if explanation.changed:
+            gone = several(explanation.changed)
+            say(f"changed or gone since they were graded, or graded by other tests: {gone}")
+
+    still = 0
+    try:
+        with (
+            chosen_pools(None, jobs, say, waits=say) as pools,
+            ExplainingProgress() as progress,
+            contextlib.closing(explain_folder(folder, assignment, pools, begin)) as words,
+        ):
+            for one in words:
+                progress.advance(one, total)
+                still += one.words.missing is not None
+    except KeyboardInterrupt:
+        say("stopped: the explanations so far are kept; run the command again to continue")
+        sys.exit(INTERRUPTED)
+    explained = quantity(total - still, "submission")
+    click.echo(f"{explained} explained, {still} with an incomplete explanation")
+    write_pages(Store.read(folder))
