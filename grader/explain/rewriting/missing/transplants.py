@@ -14,7 +14,7 @@ from grader.explain.rewriting.program.variables import Variable, nature_of_param
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST_TRANSPLANTS = 8
-_MOST_LAYERS, _MOST_FUNCTIONS = 4, 6
+_MOST_CALLED = 4
 _OF_TENSORS = ("dtype", "device")
 _MAY_BE_CALLED = (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
 _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
@@ -46,7 +46,7 @@ def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         elif one.nature in _MAY_BE_CALLED and not one.reads and one.name in visible:
             is_called = calls[one.name] or one.name.startswith(("to_", "make_", "apply"))
             found += [one.name] if is_called else []
-    for name in found[:_MOST_LAYERS]:
+    for name in found[:_MOST_CALLED]:
         yield _around(setting, node, f"{name}(", ")", CHANGE, "a call that is missing")
 
 
@@ -60,13 +60,14 @@ def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for first in setting.scopes.tensors(node)[:1]:
         given = {one: f"{first}.{one}" for one in _OF_TENSORS} | given
     unread = [one for one in setting.scopes.variables(node) if not one.reads]
-    found: list[tuple[str, ...]] = []
+    taking: list[tuple[str, ...]] = []
+    uncalled: list[tuple[str, ...]] = []
     for name, rest in setting.index.of_first:
         if name in others and len(rest) == 1:
-            found += [(name, one.name) for one in unread if _suits(one, rest[0])]
+            taking += [(name, one.name) for one in unread if _suits(one, rest[0])]
         if name in others and not setting.index.calls[name] and given.keys() >= {*rest}:
-            found.append((name, *(given[one] for one in rest)))
-    for called in dict.fromkeys(found[:_MOST_FUNCTIONS]):
+            uncalled.append((name, *(given[one] for one in rest)))
+    for called in dict.fromkeys((*taking[:_MOST_CALLED], *uncalled[:_MOST_CALLED])):
         after = "".join(f", {one}" for one in called[1:])
         cost, subject = CHANGE if after else WRAP, "a call that is missing"
         yield _around(setting, node, f"{called[0]}(", f"{after})", cost, subject)
