@@ -14,8 +14,8 @@ Conventions, unless a docstring says otherwise:
 * Weights are those of layers without bias, as `torch.nn.Linear` keeps them: `y = x @ W.T`.
 * A mask is boolean, `True` where attention is allowed. No query has every key masked.
 * Positions and token ids are integers.
-* Results have the dtype of the inputs and lie on their device. Gradients reach the inputs. These, a
-  dict of weights among them, stay as they are.
+* Results have the dtype of the inputs and lie on their device. Gradients reach the inputs;
+  weights may be copied. The inputs, a dict of weights among them, stay as they are.
 """
 
 import os
