@@ -201,9 +201,6 @@ def _cell(points: float | None) -> Cell:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-FORMATS = ("csv", "canvas", "moodle", "json", "junit")
-
-
 def write_export(
     form: str,
     results: Results,
@@ -262,8 +259,9 @@ def _moodle(scores: ClassScores, template: Path | None, choices: Choices) -> Exp
     return fill_worksheet(Sheet.read(template), scores, choices)
 
 
-# The formats that are written as one text, by name.
+# The formats whose rows a function writes as one text, by name.
 _FILLED: Mapping[str, Callable[[ClassScores, Path | None, Choices], Export]] = {
     "canvas": _canvas,
     "moodle": _moodle,
 }
+FORMATS = ("csv", *_FILLED, "json", "junit")

@@ -210,6 +210,17 @@ def test_wrong_texts_of_one_exercise_are_one_cause():
     one_cause(failed("run_mask", message=one), failed("run_mask", "test_again", message=again))
 
 
+def test_two_kinds_of_wrong_texts_are_two_causes():
+    """A text that is told whole says nothing without its name."""
+    decoded = "the decoded text is 'a': 'b' was expected"
+    token = "token 6 of 'x y' is b'y': b'z' was expected"
+    both = [
+        failed("get_tokenizer", message=decoded),
+        failed("get_tokenizer", "test_b", message=token),
+    ]
+    assert len(causes(both)) == 2
+
+
 def test_wrong_gradients_belong_to_the_cause_of_wrong_values():
     """Right values come first; without wrong values, wrong gradients are a cause of their own."""
     gradients = failed(
