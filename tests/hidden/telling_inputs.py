@@ -1,4 +1,4 @@
-"""Inputs that bring out a fault: scores of many thousands, very low ones, a token that changes."""
+"""Inputs that bring out a fault: far larger or lower scores, a changed token, other strides."""
 
 import torch
 
@@ -27,6 +27,11 @@ def low_scores(draw, batch, queries, keys):
     mask = draw.mask(batch, queries, keys)
     mask[:, 0, 0], mask[:, 0, 1] = False, True
     return Q, K, mask
+
+
+def strided(draw, *shape):
+    """A tensor whose axes lie in memory in reverse order: no two of them can be viewed as one."""
+    return draw(*reversed(shape)).permute(*reversed(range(len(shape))))
 
 
 def change_from(position, x, change):

@@ -40,11 +40,14 @@ def test_dropout_in_training(student, draw, p):
 
 @exercise("run_attention_dropout", aspect="generality")
 def test_dropout_drops_each_weight_on_its_own(student):
-    """Neither rows nor columns nor whole sequences share their fate."""
+    """Neither rows nor columns nor whole sequences share their fate, nor is their number fixed."""
     kept = student(torch.ones(8, 32, 32), p=0.5, training=True) != 0
     for axis, name in enumerate(("sequences", "rows", "columns")):
         mixed = kept.any(dim=axis) & ~kept.all(dim=axis)
         assert mixed.any(), f"all {name} lose the same weights"
+    drawn = (student.seeded(n)(torch.ones(8, 32, 32), p=0.5, training=True) for n in range(5))
+    # By chance, five calls drop equally many once in 10 ** 8 times.
+    assert len({int((one == 0).sum()) for one in drawn}) > 1, "each call drops equally many weights"
 
 
 @exercise("run_attention_dropout", aspect="generality")

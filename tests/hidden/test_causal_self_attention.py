@@ -12,7 +12,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES
-from tests.hidden.telling_inputs import UNCHANGED, change_from
+from tests.hidden.telling_inputs import UNCHANGED, change_from, strided
 from tests.public.weights import projections
 
 
@@ -77,6 +77,14 @@ def test_causal_self_attention_is_a_good_guest(student, draw):
     inputs = projections(draw, 4, 3) | {"in_features": draw(2, 5, 4)}
     assert_inputs_unchanged(student, **inputs)
     assert_runs_on_another_device(student, **inputs)
+
+
+@exercise("run_causal_self_attention", aspect="discipline")
+def test_causal_self_attention_of_strided_inputs(student, reference, draw):
+    """Tokens and weights need not be contiguous in memory."""
+    weights = {name: weight.mT for name, weight in projections(draw, 3, 4).items()}
+    inputs = weights | {"in_features": strided(draw, 2, 3, 5, 4)}
+    assert_matches(student(**inputs), reference(**inputs))
 
 
 @exercise("run_causal_self_attention", aspect="efficiency")

@@ -12,7 +12,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES
-from tests.hidden.telling_inputs import sharp_multihead
+from tests.hidden.telling_inputs import change_from, sharp_multihead, strided
 from tests.public.tolerances import LARGE_SCORES
 from tests.public.weights import multihead
 
@@ -46,9 +46,9 @@ def test_multihead_attention_of_any_depth(student, reference, draw, lead, keys, 
 
 
 @exercise("run_multihead_attention", aspect="generality")
-@pytest.mark.parametrize("sizes", [(8, 1, 5, 2), (6, 6, 1, 4), (15, 3, 4, 1)], ids=str)
+@pytest.mark.parametrize("sizes", [(8, 1, 5, 2), (6, 6, 1, 70), (15, 3, 70, 1)], ids=str)
 def test_multihead_attention_of_other_sizes(student, reference, draw, sizes):
-    """One head, as many heads as features, one query, one key."""
+    """One head, as many heads as features, one query for many keys, one key for many queries."""
     d_model, num_heads, queries, keys = sizes
     inputs = multihead(draw, d_model, num_heads) | {"query": draw(2, queries, d_model)}
     inputs |= {"key": draw(2, keys, d_model), "value": draw(2, keys, d_model), "is_causal": False}
@@ -60,6 +60,15 @@ def test_causal_multihead_attention_of_three_tensors(student, reference, draw):
     """Causal, with query, key and value of equal length that are not the same, unbatched."""
     inputs = multihead(draw, 8, 2) | {"query": draw(5, 8), "key": draw(5, 8), "value": draw(5, 8)}
     assert_matches(student(**inputs, is_causal=True), reference(**inputs, is_causal=True))
+
+
+@exercise("run_multihead_attention", aspect="generality")
+def test_causal_multihead_attention_of_tokens_of_zeros(student, reference, draw):
+    """A token of zeros has a score of zero with every token, and hides none."""
+    x = draw(2, 5, 8)
+    x = change_from(3, x, -x)
+    inputs = multihead(draw, 8, 2) | {"query": x, "key": x, "value": x, "is_causal": True}
+    assert_matches(student(**inputs), reference(**inputs))
 
 
 @exercise("run_multihead_attention", aspect="generality")
@@ -112,6 +121,15 @@ def test_multihead_attention_is_a_good_guest(student, draw, check):
     query, memory = draw(2, 4, 8), draw(2, 5, 8)
     inputs = multihead(draw, 8, 2) | {"query": query, "key": memory, "value": memory}
     check(student, **inputs, is_causal=False)
+
+
+@exercise("run_multihead_attention", aspect="discipline")
+def test_multihead_attention_of_strided_inputs(student, reference, draw):
+    """Tokens and weights need not be contiguous in memory."""
+    inputs = multihead(draw, 8, 2) | {"query": strided(draw, 2, 3, 4, 8), "is_causal": False}
+    inputs |= {"key": strided(draw, 2, 3, 5, 8), "value": strided(draw, 2, 3, 5, 8)}
+    inputs["v_proj_weight"] = inputs["v_proj_weight"].T
+    assert_matches(student(**inputs), reference(**inputs))
 
 
 @exercise("run_multihead_attention", aspect="efficiency")

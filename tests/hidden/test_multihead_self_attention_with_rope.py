@@ -13,7 +13,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES, up_to
-from tests.hidden.telling_inputs import UNCHANGED
+from tests.hidden.telling_inputs import UNCHANGED, change_from, strided
 
 THETA = 10_000.0
 
@@ -45,7 +45,7 @@ def test_multihead_with_rope_of_any_depth_without_positions(student, reference, 
 @exercise("run_multihead_self_attention_with_rope", aspect="generality")
 @pytest.mark.parametrize(
     ("lead", "position_lead"),
-    [((), ()), ((2,), ()), ((2, 3), (3,)), ((2, 3), (2, 1))],
+    [((), ()), ((2,), ()), ((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), (2, 3))],
     ids=str,
 )
 def test_multihead_with_rope_at_any_positions(student, reference, draw, lead, position_lead):
@@ -101,6 +101,14 @@ def test_multihead_with_rope_is_causal(student, reference, draw):
     assert_matches(second, reference(**inputs, in_features=changed))
 
 
+@exercise("run_multihead_self_attention_with_rope", aspect="generality")
+def test_multihead_with_rope_of_tokens_of_zeros(student, reference, draw):
+    """A token of zeros has a score of zero with every token, and hides none."""
+    x = draw(2, 5, 8)
+    inputs = multihead(draw, 8, 2, max_seq_len=5) | {"in_features": change_from(3, x, -x)}
+    assert_matches(student(**inputs), reference(**inputs))
+
+
 @exercise("run_multihead_self_attention_with_rope", aspect="numerics")
 @pytest.mark.parametrize("num_heads", [1, 2])
 def test_multihead_with_rope_with_large_scores(student, draw, num_heads):
@@ -141,7 +149,7 @@ def test_multihead_with_rope_of_strided_inputs(student, reference, draw):
     """Tokens, weights and positions need not be contiguous in memory."""
     inputs = multihead(draw, 8, 2, max_seq_len=12)
     inputs["k_proj_weight"] = inputs["k_proj_weight"].T
-    inputs["in_features"] = draw(5, 2, 8).transpose(0, 1)
+    inputs["in_features"] = strided(draw, 3, 2, 5, 8)
     inputs["token_positions"] = draw.integers(0, 11, 5, 2).T
     assert_matches(student(**inputs), reference(**inputs))
 

@@ -13,6 +13,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES
+from tests.hidden.telling_inputs import strided
 
 
 @exercise("run_simple_self_attention")
@@ -60,6 +61,13 @@ def test_simple_self_attention_is_a_good_guest(student, draw):
     x = draw(2, 5, 4)
     assert_inputs_unchanged(student, x)
     assert_runs_on_another_device(student, x)
+
+
+@exercise("run_simple_self_attention", aspect="discipline")
+def test_simple_self_attention_of_strided_tokens(student, reference, draw):
+    """Tokens need not be contiguous in memory."""
+    x = strided(draw, 2, 3, 5, 4)
+    assert_matches(student(x), reference(x))
 
 
 @exercise("run_simple_self_attention", aspect="efficiency")

@@ -28,6 +28,13 @@ def test_sinusoidal_encoding_of_odd_sizes(student, reference, seq_len, d_model):
     assert_matches(student(**sizes), reference(**sizes))
 
 
+@exercise("run_sinusoidal_positional_encoding", aspect="generality")
+def test_sinusoidal_encoding_of_thousands_of_positions(student, reference):
+    """The table is as long as asked for."""
+    actual = student(seq_len=5003, d_model=2)
+    assert_matches(actual, reference(seq_len=5003, d_model=2), up_to(5003))
+
+
 @exercise("run_sinusoidal_positional_encoding", aspect="numerics")
 def test_sinusoidal_encoding_of_many_positions(student, reference):
     """Hundreds of positions are still encoded to several digits."""

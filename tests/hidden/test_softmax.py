@@ -11,6 +11,7 @@ from grader.testing import (
     exercise,
 )
 from tests.hidden.precision import DTYPES, WEIGHTS
+from tests.hidden.telling_inputs import strided
 from tests.public.tolerances import LARGE_SCORES
 
 
@@ -58,12 +59,20 @@ def test_softmax_keeps_the_dtype(student, reference, draw):
 
 
 @exercise("run_softmax", aspect="gradients")
-def test_softmax_gradients(student, reference, draw):
+@pytest.mark.parametrize("dim", [-1, 0])
+def test_softmax_gradients(student, reference, draw, dim):
     """Gradients reach the input."""
     x, cotangent = draw(3, 5), draw(3, 5)
     assert_gradients_match(
-        student, reference, cotangent, wrt=("in_features",), in_features=x, dim=-1
+        student, reference, cotangent, wrt=("in_features",), in_features=x, dim=dim
     )
+
+
+@exercise("run_softmax", aspect="discipline")
+def test_softmax_of_strided_features(student, reference, draw):
+    """The input need not be contiguous in memory."""
+    x = strided(draw, 2, 3, 4)
+    assert_matches(student(x, dim=1), reference(x, dim=1))
 
 
 @exercise("run_softmax", aspect="discipline")
