@@ -190,8 +190,9 @@ def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:
     root, notebook = located.root, located.notebook
     place = root / located.file
     if notebook is None:
-        unfold_mentioned(root, [_text(place, limits)], limits)
-        return located, any(_SHELL in _text(file, limits) for file in sorted(root.rglob("*.py")))
+        sources = [_text(file, limits) for file in sorted(root.rglob("*.py"))]
+        is_unfolded = unfold_mentioned(root, sources, limits)
+        return located, is_unfolded or any(_SHELL in source for source in sources)
     unfold(place, notebook)
     written = write_files(root, place.parent, notebook.files)
     unfold_mentioned(root, notebook.cells, limits)

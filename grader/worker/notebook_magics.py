@@ -170,7 +170,7 @@ def _compiled(tree: ast.Module | ast.Expression, caller: FrameType) -> CodeType:
 
 
 # Packages whose import makes notebooks importable, and the one with notebooks as submodules.
-_IMPORTERS = ("import_ipynb", "nbimporter")
+_IMPORTERS = ("import_ipynb", "importnb", "nbimporter")
 _BELOW = "ipynb.fs.full."
 
 
@@ -187,6 +187,11 @@ class Nothing(ModuleType):
 
     def __iter__(self) -> Iterator[object]:
         return iter(())
+
+    def __enter__(self) -> Nothing:
+        return self
+
+    def __exit__(self, *_raised: object) -> None: ...
 
 
 class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -285,14 +285,17 @@ def write_files(root: Path, folder: Path, files: Sequence[WrittenFile]) -> list[
     return list(written)
 
 
-def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> None:
-    """Unfolds the notebooks that a source mentions by name, and those that these mention."""
+def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> bool:
+    """Unfolds the notebooks that a source imports or has IPython run, and those that these do.
+
+    Others stay files, because a program may read them. Returns whether there was one.
+    """
     waiting = sorted(path for path in root.rglob("*.ipynb") if path.is_file())
-    texts = "\n".join(sources)
+    texts, is_unfolded = "\n".join(sources), False
     for _ in range(_MOST):
-        found = next((path for path in waiting if _is_mentioned(path, texts)), None)
+        found = next((path for path in waiting if _is_run(path, texts)), None)
         if found is None:
-            return
+            break
         waiting.remove(found)
         try:
             content = read_bounded(found, limits.notebooks.bytes_each)
@@ -300,12 +303,14 @@ def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> 
         except Unreadable:
             continue
         unfold(found, notebook)
+        is_unfolded = True
         write_files(root, found.parent, notebook.files)
         texts = "\n".join((texts, *notebook.cells))
+    return is_unfolded
 
 
-def _is_mentioned(notebook: Path, text: str) -> bool:
+def _is_run(notebook: Path, text: str) -> bool:
     module = re.escape(notebook.stem.replace(" ", "_"))
-    return notebook.name in text or bool(
-        re.search(rf"\b(?:import|from) (?:[\w.]*\.)?{module}\b", text)
-    )
+    imported = rf"\b(?:import|from) (?:[\w.]*\.)?{module}\b"
+    run = rf"(?:magic|run_main)\([^\n]*{re.escape(notebook.name)}"
+    return re.search(f"{imported}|{run}", text) is not None

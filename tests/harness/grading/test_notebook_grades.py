@@ -22,15 +22,19 @@ DOUBLE = "# doubles\ndef run_double(x):\n    return twice(x)\n"
 COUNT = "%matplotlib inline\nn = undefined_name\n\ndef run_count(x):\n    return x.numel()\n"
 
 
-def graded(judge: GradingJob, folder: Path, *cells: str) -> Grade:
+def notebook(*cells: str) -> str:
     document = {
         "nbformat": 4,
         "nbformat_minor": 5,
         "metadata": {},
         "cells": [{"cell_type": "code", "metadata": {}, "source": cell} for cell in cells],
     }
+    return json.dumps(document)
+
+
+def graded(judge: GradingJob, folder: Path, *cells: str) -> Grade:
     path = folder / "work.ipynb"
-    path.write_text(json.dumps(document))
+    path.write_text(notebook(*cells))
     return judge.grade(Entry("alice", path), "hash")
 
 
@@ -88,6 +92,25 @@ def test_a_notebook_that_runs_as_it_is_has_no_notes(judge: GradingJob, tmp_path:
     grade = graded(judge, tmp_path, *cells)
     assert grade.notes == ()
     assert complaints(grade) == "run_double is not implemented yet"
+
+
+@pytest.mark.parametrize(
+    "adapters",
+    [
+        "for cell in json.loads(open('work.ipynb').read())['cells']:\n    exec(cell['source'])\n",
+        "import import_ipynb\nfrom work import *\n",
+        "from importnb import Notebook\nwith Notebook():\n    from work import *\n",
+    ],
+    ids=["read", "imported", "imported in a block"],
+)
+def test_a_program_reads_or_imports_its_notebook(
+    judge: GradingJob, tmp_path: Path, adapters: str
+) -> None:
+    """A notebook that is only read stays the file that it is."""
+    (tmp_path / "adapters.py").write_text(f"import json\n{adapters}")
+    (tmp_path / "work.ipynb").write_text(notebook("def run_count(x): return x.numel()"))
+    grade = judge.grade(Entry("alice", tmp_path), "hash")
+    assert all(test.score for test in grade.tests if test.exercise == "run_count")
 
 
 def test_only_the_endless_cell_of_a_notebook_is_stopped(judge: GradingJob, tmp_path: Path) -> None:

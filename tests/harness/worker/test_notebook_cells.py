@@ -139,6 +139,7 @@ def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
         ("IPythonic", None),
         ("import_ipynb", Nothing),
         ("nbimporter", Nothing),
+        ("importnb", Nothing),
         ("ipynb", ModuleType),
         ("ipynb.fs", ModuleType),
         ("ipynb.fs.full", ModuleType),
