@@ -65,6 +65,8 @@ class Exchange:
                 fcntl.fcntl(output, fcntl.F_SETPIPE_SZ, _PIPE)
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
+        self._output_poll = select.poll()
+        self._output_poll.register(output, select.POLLIN)
         self.printed = b""
 
     def ask(
@@ -142,9 +144,7 @@ class Exchange:
 
     def _drain(self) -> None:
         """Reads the worker's output, and keeps its end."""
-        if self._output < 0:
-            return
-        with contextlib.suppress(BlockingIOError):
+        if self._output >= 0 and self._output_poll.poll(0):
             data = os.read(self._output, _PIPE)
             self.printed = (self.printed + data[-_PRINTED:])[-_PRINTED:]
             if not data:  # the worker closed its end: it will never be readable again

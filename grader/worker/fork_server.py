@@ -122,6 +122,7 @@ def warm_up(
 
     import grader.worker.serving
     from grader.worker.observing.lines import WorkCounter
+    from grader.worker.observing.watching import watch_operation
     from grader.worker.stubs import load_no_compiler, use_native_meta_kernels
 
     loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
@@ -131,6 +132,8 @@ def warm_up(
         importlib.import_module("torch._dynamo")
     load_no_compiler()
     use_native_meta_kernels()
+    # Torch warns about the first kernel that a process replaces, which takes some milliseconds.
+    watch_operation("aten::silu", lambda: None)
     with WorkCounter(), torch.device("meta"):
         halves = torch.ones(2, 2) / 2
         einops.rearrange(torch.einsum("i j, j -> i", halves, torch.ones(2)), "a -> a 1")
