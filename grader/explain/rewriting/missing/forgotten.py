@@ -46,7 +46,10 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     if is_value:
         yield from _through_layers(setting, node)
+    own = setting.scopes.nature(node)
     for name, nature in unused(setting, node):
+        if own is Nature.FLAG and nature.is_number:
+            continue  # A number in its place is a flag that is always set.
         if nature is Nature.FLAG:
             yield from _switched(setting, node, name, can_be_none=is_value or is_given)
         else:
@@ -57,9 +60,9 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         is_of_object = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         # A class's attribute may be a member of an enumeration.
         is_choice = is_given and is_of_object and setting.text(node)[:1].isupper()
-        same = nature is setting.scopes.nature(node) or is_part or is_choice
+        same = nature is own or is_part or is_choice
         if same or (is_value and nature is not Nature.FLAG):
-            likely = isinstance(node, ast.Call) and nature is setting.scopes.nature(node)
+            likely = isinstance(node, ast.Call) and nature is own
             cost = SLIP if likely else CHANGE
             yield put(setting, node, name, "forgotten", cost, _NEVER_USED.format(name))
 
