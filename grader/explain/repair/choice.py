@@ -19,6 +19,7 @@ _EQUAL = 0.05
 _MOST_EQUAL = 2
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
+_MOST_SPARES = 3
 # The kind of edit that drops a condition, and the kinds that change one.
 _DROPS = "condition-dropped"
 _ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
@@ -47,6 +48,7 @@ class Place:
 class RepairedExercise:
     """A repair of exercises: in one line, or in one of two; `makes` holds the edits.
 
+    `spares` are other edits of the first line, for the case that a test fails with the first.
     `besides` is a second edit that the repair needs, made for an earlier exercise. The repair
     `is_plain` if it is as small as slips are. A repair with `answers_only` fixes wrong answers,
     while calls that raised still raise, for another reason.
@@ -56,6 +58,7 @@ class RepairedExercise:
     exercises: frozenset[str]
     makes: tuple[FileEdit, ...]
     is_plain: bool
+    spares: tuple[tuple[Place, FileEdit], ...] = ()
     besides: FileEdit | None = None
     answers_only: bool = False
 
@@ -123,7 +126,10 @@ def chosen(
     told = [one for weight, one in ranked if weight <= limit][:2]
     places = tuple(_place(one, sources) for one in told)
     makes = tuple(one.made for one in told)
-    return RepairedExercise(places, told[0].exercises, makes, lightest_of_all <= _PLAIN)
+    others = [one for _, one in weighed if _line(one) == _line(told[0]) and one is not told[0]]
+    spares = tuple((_place(one, sources), one.made) for one in others[:_MOST_SPARES])
+    is_plain = lightest_of_all <= _PLAIN
+    return RepairedExercise(places, told[0].exercises, makes, is_plain, spares)
 
 
 def _weighed(

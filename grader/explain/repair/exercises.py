@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -240,10 +241,27 @@ def proved(
     """Returns the proof of a repair from an exercise's `failed` tests, or None if none passes.
 
     `passing` returns the tests that pass with given changes, one after another in one state. A
-    repair that breaks a test that is to be `kept` proves nothing. If two lines fix different
-    tests, only the line that fixes more tests is kept. A second edit is dropped if the exercise
-    does not need it.
+    repair that breaks a test that is to be `kept` proves nothing; then spare edits of its line are
+    tried. If two lines fix different tests, only the line that fixes more tests is kept. A second
+    edit is dropped if the exercise does not need it.
     """
+    spares = (
+        replace(mended, places=(place,), makes=(made,), spares=()) for place, made in mended.spares
+    )
+    for one in itertools.chain([mended], spares):
+        proof = _proof(exercise, one, failed, kept, passing)
+        if proof is not None:
+            return proof
+    return None
+
+
+def _proof(
+    exercise: str,
+    mended: RepairedExercise,
+    failed: Collection[str],
+    kept: Collection[str],
+    passing: Callable[[Changes], Collection[str]],
+) -> Proved | None:
     found = _mended(mended, failed, kept, passing)
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))

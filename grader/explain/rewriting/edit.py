@@ -94,7 +94,21 @@ def edit_of(program: Program, draft: Draft, pieces: tuple[Replacement, ...]) -> 
     lines = tuple(sorted(_lines(program, pieces)))
     function = program.function(program.scope(draft.node))
     line = program.line(draft.at)
-    return Edit(draft.kind, line, lines, draft.cost, pieces, draft.subject, function)
+    # A branch that is no longer taken fixes what a mistake in its body breaks.
+    subject = BRANCH if _decides(program, draft.node) else draft.subject
+    return Edit(draft.kind, line, lines, draft.cost, pieces, subject, function)
+
+
+BRANCH = "the condition and the body of a branch"
+
+
+def _decides(program: Program, node: ast.AST) -> bool:
+    """Returns whether an expression lies in the condition of an `if`."""
+    while isinstance(node, ast.expr):
+        inner, node = node, program.parent(node)
+        if isinstance(node, ast.If | ast.IfExp) and node.test is inner:
+            return True
+    return False
 
 
 def _lines(program: Program, pieces: Iterable[Replacement]) -> set[int]:

@@ -92,13 +92,19 @@ def with_text(before: str, *added: str) -> list[tuple[str, str]]:
     return [(before, f"{before}{text}") for text in added]
 
 
+_TURNED = ("T", "mT")
+
+
 def rewritten(table: Table, setting: Setting, node: ast.AST) -> Iterator[Draft]:
     """Yields the drafts of each row whose pattern matches a node."""
     if not isinstance(node, ast.expr | ast.stmt):
         return
     if not isinstance(getattr(node, "ctx", _READ), ast.Load):
         return
+    is_turned = isinstance(node, ast.Attribute) and node.attr in _TURNED
     for pattern, one in table.of(node):
+        if is_turned and one.after.endswith(tuple(f".{name}" for name in _TURNED)):
+            continue  # To turn it back is to drop a transposition: another edit.
         bound = _Bound()
         if not _matches(pattern, node, bound):
             continue

@@ -184,6 +184,21 @@ def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
     assert " alone fixes all failed tests of the exercise." in words_for(whole, "test a")
 
 
+def test_another_edit_of_the_line_proves_it_if_the_likeliest_breaks_a_test(sources):
+    """The proof is then of that edit, and its text is shown."""
+    choice = chosen(edits_producing("near = length - 1", "near = length + 2"), sources, ADAPTERS)
+    assert choice is not None
+    assert choice.places[0].mended == "near = length - 1"
+    likeliest = choice.made.together_with(None)
+
+    def passing(changes: Changes) -> set[str]:
+        return {"test a"} if changes == likeliest else {"test a", "test b"}
+
+    proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
+    assert proof is not None
+    assert proof.mended.places[0].mended == "near = length + 2"
+
+
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     """A test that fails only for new inputs, or did not end, may still fail."""
     choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)

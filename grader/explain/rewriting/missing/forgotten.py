@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import (
+    BRANCH,
     CHANGE,
     SLIP,
     WRAP,
@@ -145,9 +146,6 @@ def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     return list(dict.fromkeys((*own, *setting.scopes.tensors(node)[:1])))
 
 
-_SUBJECT = "the condition of a branch"
-
-
 def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a condition that also checks an unused flag."""
     home = setting.home(node)
@@ -157,9 +155,9 @@ def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for name, nature in unused(setting, node):
         if nature is Nature.FLAG:
             for before in (f"not {name} or ", f"{name} and "):
-                yield wrap(setting, node, before, "", "condition", CHANGE, _SUBJECT)
-            yield put(setting, node, name, "condition", CHANGE, _SUBJECT)
-            yield put(setting, node, f"not {name}", "condition", WRAP, _SUBJECT)
+                yield wrap(setting, node, before, "", "condition", CHANGE, BRANCH)
+            yield put(setting, node, name, "condition", CHANGE, BRANCH)
+            yield put(setting, node, f"not {name}", "condition", WRAP, BRANCH)
 
 
 def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -175,7 +173,7 @@ def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     ]
     for one, other in pairs:
         after = f" and {one} == {other}"
-        yield wrap(setting, node, "", after, "condition", CHANGE, _SUBJECT)
+        yield wrap(setting, node, "", after, "condition", CHANGE, BRANCH)
 
 
 def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from grader.explain.rewriting.edit import (
+    BRANCH,
     CHANGE,
     SLIP,
     WRAP,
@@ -129,17 +130,16 @@ def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     home = setting.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.While)):
         return
-    subject = "the condition of a branch"
     if not isinstance(node, ast.Compare) and not (
         isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     ):
-        yield wrap(setting, node, "not ", "", "condition", SLIP, subject)
+        yield wrap(setting, node, "not ", "", "condition", SLIP, BRANCH)
     if isinstance(home.parent, ast.If):
         for text in ("True", "False"):
-            yield put(setting, node, text, "condition-dropped", CHANGE, subject)
+            yield put(setting, node, text, "condition-dropped", CHANGE, BRANCH)
     if isinstance(node, ast.Name):
         for text in (f"{node.id} is not None", f"{node.id} is None"):
-            yield put(setting, node, text, "condition", CHANGE, subject)
+            yield put(setting, node, text, "condition", CHANGE, BRANCH)
 
 
 def _operator(
