@@ -31,8 +31,8 @@ class Children(Generic[Task, Result]):
     """Forked children of this process, with copies of its memory, that do tasks of one kind.
 
     A child is killed and replaced if a task takes more than `seconds`, or more processor seconds
-    than `may_take` allows (0: any number). It is also replaced after `most_tasks` tasks. An
-    exception of the work is raised here as a RuntimeError.
+    than `may_take` allows (0: any number), and if no memory is left for it. It is also replaced
+    after `most_tasks` tasks. Another exception of the work is raised here as a RuntimeError.
     """
 
     def __init__(
@@ -133,6 +133,8 @@ class Children(Generic[Task, Result]):
             signal.setitimer(signal.ITIMER_PROF, self._may_take(task))
             try:
                 connection.send(self._work(task))
+            except MemoryError:  # Too little may be left for the next task, or to tell of it.
+                return
             except Exception as exception:
                 connection.send(RuntimeError("".join(traceback.format_exception(exception))))
 

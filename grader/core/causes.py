@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from grader.core.points import total
 from grader.core.text import quantity
-from grader.core.verdict import Aspect, Diagnosis, Status, Verdict
+from grader.core.verdict import COUNTED_ASPECTS, Aspect, Diagnosis, Status, Verdict
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
 # A quoted text; a call with its arguments.
@@ -449,7 +449,7 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
 
 def _is_no_answer(test: FailedTest) -> bool:
     """Returns whether a test failed by its work or its manners, whatever its answer."""
-    return test.aspect in (Aspect.EFFICIENCY, Aspect.DISCIPLINE) and test.way != _WRONG_VALUES
+    return test.aspect in (*COUNTED_ASPECTS, Aspect.DISCIPLINE) and test.way != _WRONG_VALUES
 
 
 def _is_on_new_inputs(group: Sequence[FailedTest]) -> bool:

@@ -47,6 +47,14 @@ class Aspect(enum.StrEnum):
     EFFICIENCY = "efficiency"
 
 
+# Wrong answers of these tests tell mistakes: large scores and low precision blur others.
+TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
+# In tests of numerics, only NaN and infinity tell a mistake, and right answers exclude one.
+WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
+# These tests judge the work that is counted, whatever the answer is.
+COUNTED_ASPECTS = (Aspect.EFFICIENCY,)
+
+
 class Visibility(enum.StrEnum):
     """Whether students hold the test's source."""
 

@@ -15,12 +15,12 @@ import torch
 from grader.core.causes import STEPS_TOLD
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.text import enumerated, one_line
-from grader.core.verdict import Aspect
+from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line, Record, Unloaded
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.layouts import NEARLY, RESULT, Cut, KnownSteps, Likeness, Steps
-from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
+from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.step_roles import Sighting, misplaced
 from grader.testing.course import AND

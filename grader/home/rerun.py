@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from grader.core.verdict import Aspect, Status
+from grader.core.verdict import COUNTED_ASPECTS, Aspect, Status
 from grader.core.wire.calls import Answer, Call
 from grader.home.time_limit import own_time
 from grader.testing.cases import Draw, fixture_file
@@ -19,7 +19,7 @@ from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault, observing
 
 # These tests make large calls, and look at gradients or operations rather than answers.
-NOT_TELLING = (Aspect.GRADIENTS, Aspect.EFFICIENCY)
+NOT_TELLING = (Aspect.GRADIENTS, *COUNTED_ASPECTS)
 
 Siblings = Mapping[str, Sequence[pytest.Function]]
 

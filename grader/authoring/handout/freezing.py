@@ -12,9 +12,8 @@ from pathlib import Path
 import torch
 
 from grader.core.assignment import Assignment, BadAssignment
-from grader.core.verdict import Aspect, Visibility
+from grader.core.verdict import TELLING_ASPECTS, WATCHED_ASPECTS, Aspect, Visibility
 from grader.explain.answers import InFull
-from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, WATCHED_ASPECTS
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.explain.mistakes.prediction import row_of
 from grader.explain.rewriting.slips import handed_out

@@ -15,7 +15,7 @@ from grader.core.causes import ON_NEW_INPUTS
 from grader.core.evidence import Evidence, StepWalk
 from grader.core.explanation import Told, Words, WrongAnswers
 from grader.core.text import plain
-from grader.core.verdict import Aspect, Status, Visibility, Where
+from grader.core.verdict import WATCHED_ASPECTS, Aspect, Status, Visibility, Where
 from grader.core.wire.calls import Call
 from grader.explain.deadline import Deadline
 from grader.explain.explainer.rerun import (
@@ -31,7 +31,6 @@ from grader.explain.explainer.rerun import (
 from grader.explain.explainer.unknown import nameless, suspicion
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import (
-    WATCHED_ASPECTS,
     Finding,
     diagnose,
     is_right,

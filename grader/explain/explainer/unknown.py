@@ -10,9 +10,9 @@ import torch
 from grader.core.evidence import StepWalk
 from grader.core.explanation import WrongAnswer, WrongAnswers, spread_over
 from grader.core.text import plain
-from grader.core.verdict import Aspect
+from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.values import in_words
-from grader.explain.mistakes.diagnosis import TELLING_ASPECTS, is_right
+from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.choice import RepairedExercise
 from grader.testing.comparison import tolerance_for

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.core.verdict import Aspect, Diagnosis
+from grader.core.verdict import COUNTED_ASPECTS, TELLING_ASPECTS, Aspect, Diagnosis
 from grader.core.wire.values import as_tensor
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.mistakes.prediction import Catalogue
@@ -24,10 +24,6 @@ _APART = 2 * LENIENCY
 # submission, fewer suffice.
 TELLING_CASES = 2
 _TELLING_CASES_OF_A_FOUND_ONE = 1
-# Large scores and low precision blur the difference between mistakes.
-TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
-# In tests of numerics, only NaN and infinity tell a mistake, and right answers exclude one.
-WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +245,7 @@ def _explaining(
 ) -> Finding | None:
     """Returns the one mistake that fits, with the tests whose wrong answers it predicts.
 
-    A test also counts if the mistake's answer to it is not known. A test of efficiency does not: it
-    fails for the work that was counted, whatever the answer is.
+    A test also counts if the mistake's answer to it is not known. A test of counted work does not.
     """
     if len(fitting) != 1:
         return None
@@ -258,7 +253,7 @@ def _explaining(
     variant = min(variants)
     explained = set()
     for one in observations:
-        if one.aspect is Aspect.EFFICIENCY:
+        if one.aspect in COUNTED_ASPECTS:
             continue
         right, predictions = catalogue.right(one), catalogue.predictions(name, one)
         if right is None or _agrees(one, right, 1):

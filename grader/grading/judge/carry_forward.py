@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from grader.core.points import OF_THE_VALUES, Gate, hundredths, points_of, shared_out
 from grader.core.text import plain
-from grader.core.verdict import Aspect, Carried, Status, Verdict
+from grader.core.verdict import TELLING_ASPECTS, Aspect, Carried, Status, Verdict
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
@@ -95,8 +95,6 @@ def summary(uses: Uses, costs: Mapping[str, float]) -> str | None:
     return f"it uses {plain(in_words(called))}, {WISH}{free}"
 
 
-# Tests of large scores or low precision hardly distinguish mistakes.
-_TELLING = (Aspect.VALUES, Aspect.GENERALITY)
 # At least this many telling tests must have the mistake's wrong answers.
 _ENOUGH = 2
 
@@ -274,15 +272,15 @@ class CarryForward:
         The failed tests come first, because they rule out most ways at once.
         """
         failed = [one for one in verdicts if one.status is Status.FAILED]
-        telling = [one for one in failed if one.aspect in _TELLING]
+        telling = [one for one in failed if one.aspect in TELLING_ASPECTS]
         if not all(self._is_accounted_for(one, way) for one in telling):
             return None
         if sum(all(map(tells, self.asked(one.id))) for one in telling) < _ENOUGH:
             return None
-        others = (one for one in verdicts if one.aspect in _TELLING and one not in telling)
+        others = (one for one in verdicts if one.aspect in TELLING_ASPECTS and one not in telling)
         if not all(self._is_alike(one, way) for one in others):
             return None
-        rest = (one for one in failed if one.aspect not in _TELLING)
+        rest = (one for one in failed if one.aspect not in TELLING_ASPECTS)
         mended = [one for one in rest if self._is_accounted_for(one, way)]
         return CarriedPoints(way, frozenset(one.id for one in (*telling, *mended)))
 
@@ -328,5 +326,6 @@ def _as_if(verdict: Verdict, mended: frozenset[str]) -> Verdict:
 
 def _is_candidate(verdicts: Iterable[Verdict]) -> bool:
     return (
-        sum(one.status is Status.FAILED and one.aspect in _TELLING for one in verdicts) >= _ENOUGH
+        sum(one.status is Status.FAILED and one.aspect in TELLING_ASPECTS for one in verdicts)
+        >= _ENOUGH
     )
