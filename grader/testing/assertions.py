@@ -300,7 +300,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     if forgotten is not None or any(map(_holds_a_tensor, arguments.values())):
         where = forgotten.where if forgotten is not None else None
         place = f" ({where.file}:{where.line})" if where else ""
-        note(f"This may fail on a GPU: pass device=x.device when you create tensors{place}.")
+        note(f"This may fail on a GPU: pass the device of an input when you create tensors{place}.")
 
 
 def assert_work_does_not_grow(

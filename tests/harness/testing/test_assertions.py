@@ -333,7 +333,7 @@ def test_code_that_forgets_the_device_gets_a_note(first, on_the_cpu, second, sai
         else:
             with pytest.raises((AssertionError, StudentFault), match=said):
                 assert_runs_on_another_device(a_student(answer), X)
-    told = "This may fail on a GPU: pass device=x.device when you create tensors."
+    told = "This may fail on a GPU: pass the device of an input when you create tensors."
     assert seen.notes == ([told] if noted else [])
 
 
