@@ -142,7 +142,8 @@ class Reasons:
         self._patience = patience
         self._known = FrozenMistakes(home.cases.module)
         self._inquiry: _Inquiry | None = None
-        self._reasons: dict[str, _Reason] = {}
+        # By exercise, and whether gradients are asked for.
+        self._reasons: dict[tuple[str, bool], _Reason] = {}
 
     def explain(self, item: pytest.Item, failure: Failure) -> None:
         """Adds the mistake and the line to the message of a failed test.
@@ -158,10 +159,12 @@ class Reasons:
                 self._inquiry = _Inquiry(self._root, self._home, self._known, self._patience)
                 self._inquiry.begin(item)
             inquiry = self._inquiry
-            if said.exercise not in self._reasons:
-                self._reasons[said.exercise] = inquiry.reason(said.exercise, self._reasons)
+            key = said.exercise, said.aspect is Aspect.GRADIENTS
+            if key not in self._reasons:
+                failing = dict.fromkeys(exercise for exercise, _ in self._reasons)
+                self._reasons[key] = inquiry.reason(*key, failing)
             if not self._depends(inquiry.depends, failure):
-                self._add(self._reasons[said.exercise], failure)
+                self._add(self._reasons[key], failure)
             failure.was_hurried = not inquiry.is_complete
         except KeyboardInterrupt:
             failure.was_hurried = True
@@ -266,9 +269,9 @@ class _Inquiry:
             }
             self._repair = HomeRepair(self._bench, self._known, asked, self._patience)
 
-    def reason(self, exercise: str, failing: Iterable[str]) -> _Reason:
+    def reason(self, exercise: str, of_gradients: bool, failing: Iterable[str]) -> _Reason:
         """Returns the findings about an exercise, which may be wrong because of `failing` ones."""
-        mended = self._repair.of(exercise) if self._repair is not None else None
+        mended = None if self._repair is None else self._repair.of(exercise, of_gradients)
         proved = None if mended is None else self._proved(exercise, mended)
         mended = None if proved is None else proved.mended
         way = self._way(exercise) if mended is None else None

@@ -23,7 +23,7 @@ from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, receive
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.repair.choice import Line, RepairedExercise
+from grader.explain.repair.choice import Line, RepairedExercise, joined_to_the_graph
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import ExerciseRepair
 from grader.explain.repair.questions import CheckedCall, telling
@@ -82,14 +82,18 @@ class HomeRepair:
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search, self._chosen)
         self.is_complete = True
 
-    def of(self, exercise: str) -> RepairedExercise | None:
+    def of(self, exercise: str, of_gradients: bool = False) -> RepairedExercise | None:
         """Returns the repair of an exercise. Exercises that share its lines come first.
+
+        If no answer is wrong, it is a repair `of_gradients`, or there is none.
 
         Raises:
             KeyboardInterrupt: at Ctrl-C.
         """
-        if exercise not in self._wrong or not _can_be_stopped():
+        if not _can_be_stopped():
             return None
+        if exercise not in self._wrong:
+            return joined_to_the_graph(self._bench.sources, exercise) if of_gradients else None
         if exercise not in self._chosen:
             self._end = own_time() + self._left.seconds
             try:

@@ -161,15 +161,14 @@ class Explainer:
         named = {test: _depending(test, own, depends) for test, own in named.items()}
         words = replace(words, tests=named, wrong=self._nameless(answers, findings))
         yield words
+        stated = depends.concerned
         walks = tuple(
             one.walk
             for one in comparisons().values()
-            if one.walk is not None and one.walk.test not in depends.concerned
+            if one.walk is not None and one.walk.test not in stated
         )
         placed = {
-            test: _with(own, self._way(test, comparisons()))
-            if test not in depends.concerned
-            else own
+            test: own if test in stated else _with(own, self._way(test, comparisons()))
             for test, own in named.items()
         }
         words = replace(
@@ -197,8 +196,9 @@ class Explainer:
             name: [one for one in own if not depends.holds(one.question)]
             for name, own in self._asked(statuses, seen).items()
         }
-        mended = workshop.mended(self._mistakes, asked, deadline)
-        wrong = self._wrong(statuses, seen, depends)
+        wrong, tests = self._wrong(statuses, seen, depends), self._suite.tests
+        aspects = {name: {tests[test].aspect for test in own} for name, own in wrong.items()}
+        mended = workshop.mended(self._mistakes, asked, aspects, deadline)
         kept = {name: self._judged(name, statuses, passed=True) for name in mended}
         left = {name: {*self._judged(name, statuses, passed=False)} - wrong[name] for name in wrong}
         proved = {

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from grader.core.evidence import Repair
 from grader.core.submission import Submission
-from grader.core.verdict import Status
+from grader.core.verdict import Aspect, Status
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import Outcomes, Trials
 from grader.explain.deadline import Deadline
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.repair.choice import RepairedExercise
+from grader.explain.repair.choice import RepairedExercise, joined_to_the_graph
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import (
     Changes,
@@ -172,12 +172,17 @@ class RepairWorkshop:
         return Dependence()
 
     def mended(
-        self, catalogue: Catalogue, asked: Mapping[str, Sequence[CheckedCall]], deadline: Deadline
+        self,
+        catalogue: Catalogue,
+        asked: Mapping[str, Sequence[CheckedCall]],
+        wrong: Mapping[str, Collection[Aspect]],
+        deadline: Deadline,
     ) -> dict[str, RepairedExercise]:
         """Returns the repair of each exercise that has one.
 
-        `asked` holds, by exercise, the calls whose right answer is known. An edit that fixes one
-        exercise is also proven on the exercises that build on it.
+        `asked` holds, by exercise, the calls whose right answer is known, and `wrong` the aspects
+        of its failed tests. An edit that fixes one exercise is also proven on the exercises that
+        build on it. If only gradients are wrong, not answers, a part may be cut from the graph.
         """
         every = [one for own in asked.values() for one in own]
 
@@ -193,6 +198,11 @@ class RepairWorkshop:
                 elif attempt.ignored is not None:
                     self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 self.repairs.append(self._noted(attempt))
+        for exercise, aspects in wrong.items():
+            is_right = all(one.right for one in asked.get(exercise, ()))
+            if is_right and Aspect.GRADIENTS in aspects and exercise not in found:
+                choice = joined_to_the_graph(self._sources, exercise)
+                found |= {} if choice is None else {exercise: choice}
         return found
 
     def proved(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from grader.explain.line_words import proof, subject_in_words, suspicion, togeth
 from grader.explain.repair.ranking import EditRanking
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.generation import edits_of
 
 # Two lines are told if the weights of their best edits differ by at most this.
 _ABOUT_THE_SAME = 0.35
@@ -20,6 +22,9 @@ _MOST_EQUAL = 2
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
 _MOST_SPARES = 3
+# Calls, attributes and contexts without gradients, and how many of them are tried.
+_CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference_mode)\b")
+_MOST_CUTS = 12
 # The kind of edit that drops a condition, and the kinds that change one.
 _DROPS = "condition-dropped"
 _ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
@@ -124,12 +129,28 @@ def chosen(
         return None
     limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
     told = [one for weight, one in ranked if weight <= limit][:2]
-    places = tuple(_place(one, sources) for one in told)
+    places = tuple(_place(one.made, sources) for one in told)
     makes = tuple(one.made for one in told)
     others = [one for _, one in weighed if _line(one) == _line(told[0]) and one is not told[0]]
-    spares = tuple((_place(one, sources), one.made) for one in others[:_MOST_SPARES])
+    spares = tuple((_place(one.made, sources), one.made) for one in others[:_MOST_SPARES])
     is_plain = lightest_of_all <= _PLAIN
     return RepairedExercise(places, told[0].exercises, makes, is_plain, spares)
+
+
+def joined_to_the_graph(sources: EditableSources, exercise: str) -> RepairedExercise | None:
+    """Returns the edits that take out what cuts a value from autograd's graph, to be proved."""
+    found: list[tuple[Place, FileEdit]] = []
+    for file, text in sources.texts.items():
+        lines = {number for number, line in enumerate(text.splitlines(), 1) if _CUT.search(line)}
+        edits = edits_of(text, lines, slips=sources.slips) if lines else ()
+        for made in (FileEdit(file, one) for one in edits):
+            if len(_CUT.findall(made.edit.applied(text))) < len(_CUT.findall(text)):
+                found.append((_place(made, sources), made))
+    if not found:
+        return None
+    (place, made), *others = found
+    spares = tuple(others[:_MOST_CUTS])
+    return RepairedExercise((place,), frozenset({exercise}), (made,), True, spares)
 
 
 def _weighed(
@@ -164,8 +185,8 @@ def _line(mend: RepairEdit) -> Line:
     return mend.made.file, mend.made.edit.line
 
 
-def _place(mend: RepairEdit, sources: EditableSources) -> Place:
-    file, edit = mend.made.file, mend.made.edit
+def _place(made: FileEdit, sources: EditableSources) -> Place:
+    file, edit = made.file, made.edit
     lines = edit.applied(sources.text(file)).split("\n")
     return Place(
         file,

@@ -155,9 +155,9 @@ class EditableSources:
         return cls(files, slips)
 
     @property
-    def texts(self) -> list[str]:
-        """Returns the texts of all files."""
-        return [one.text for one in self._files.values()]
+    def texts(self) -> dict[str, str]:
+        """Returns the text of each file."""
+        return {name: one.text for name, one in self._files.items()}
 
     @functools.cached_property
     def classes(self) -> list[ast.ClassDef]:
@@ -168,7 +168,7 @@ class EditableSources:
     @functools.cached_property
     def orders(self) -> Orders:
         """Returns the orders in which the sources usually list related names."""
-        return Orders(self.texts, self.slips.vocabulary)
+        return Orders(self.texts.values(), self.slips.vocabulary)
 
     def text(self, file: str) -> str:
         """Returns the text of one of the files."""

@@ -32,6 +32,13 @@ ROWS: tuple[Row, ...] = (
         *((f"$a @ $b{turn}", f"$b @ $a{turn}") for turn in _TURNS),
         *((f"$a{turn} @ $b", f"$a @ $b{turn}") for turn in _TURNS),
     ),
+    *rows(
+        "what passes no gradient",
+        CHANGE,
+        ("$x.data", "$x"),
+        ("torch.no_grad()", "torch.enable_grad()"),
+        ("torch.inference_mode()", "torch.enable_grad()"),
+    ),
     *rows("what a sign applies to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
     *rows(
         "which term has the minus sign",
