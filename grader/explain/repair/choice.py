@@ -24,7 +24,7 @@ _UNLIKELY = 2.4
 _MOST_SPARES = 3
 # Calls, attributes and contexts without gradients, and how many of them are tried.
 _CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference_mode)\b")
-_MOST_CUTS = 12
+_MOST_CUTS = 6
 # The kind of edit that drops a condition, and the kinds that change one.
 _DROPS = "condition-dropped"
 _ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
@@ -144,7 +144,9 @@ def joined_to_the_graph(sources: EditableSources, exercise: str) -> RepairedExer
         lines = {number for number, line in enumerate(text.splitlines(), 1) if _CUT.search(line)}
         edits = edits_of(text, lines, slips=sources.slips) if lines else ()
         for made in (FileEdit(file, one) for one in edits):
-            if len(_CUT.findall(made.edit.applied(text))) < len(_CUT.findall(text)):
+            pieces = made.edit.replacements
+            cuts = sum(len(_CUT.findall(text[one.start : one.end])) for one in pieces)
+            if cuts > sum(len(_CUT.findall(one.text)) for one in pieces):
                 found.append((_place(made, sources), made))
     if not found:
         return None

@@ -312,5 +312,5 @@ def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> 
 def _is_run(notebook: Path, text: str) -> bool:
     module = re.escape(notebook.stem.replace(" ", "_"))
     imported = rf"\b(?:import|from) (?:[\w.]*\.)?{module}\b"
-    run = rf"(?:magic|run_main)\([^\n]*{re.escape(notebook.name)}"
+    run = rf"(?:magic|run_main)\([^\n]{{0,200}}{re.escape(notebook.name)}"
     return re.search(f"{imported}|{run}", text) is not None
