@@ -57,11 +57,12 @@ def test_softmax_keeps_the_dtype(student, reference, draw):
 
 
 @exercise("run_softmax", aspect="gradients")
-def test_softmax_gradients(student, reference, draw):
+@pytest.mark.parametrize("dim", [-1, 0])
+def test_softmax_gradients(student, reference, draw, dim):
     """Gradients reach the input."""
     x, cotangent = draw(3, 5), draw(3, 5)
     assert_gradients_match(
-        student, reference, cotangent, wrt=("in_features",), in_features=x, dim=-1
+        student, reference, cotangent, wrt=("in_features",), in_features=x, dim=dim
     )
 
 

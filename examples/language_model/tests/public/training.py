@@ -38,5 +38,6 @@ def steps_match(student, reference, starts, gradients, first=1, **settings):
         for number, (got, wanted) in enumerate(zip(own, right, strict=True), 1):
             which = "the parameter" if len(starts) == 1 else f"parameter {number}"
             if gradients[0][number - 1] is None:
-                which += " (without a gradient at first)"
+                ever = any(of_step[number - 1] is not None for of_step in gradients)
+                which += " (without a gradient at first)" if ever else " (without a gradient)"
             assert_matches(got, wanted, what=f"{which} after step {step}")
