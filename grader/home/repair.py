@@ -179,7 +179,7 @@ class HomeBench:
             self.functions, modules = self._copy.functions, self._copy.modules
             self._trying = Trying(self.functions, root, modules, own_time)
         self.sources = EditableSources.of(root, self._copy.files, load_slips(root))
-        if any(_CRASHING in text for text in self.sources.texts):
+        if any(_CRASHING in text for text in self.sources.texts.values()):
             raise CannotCopy
         self.seconds = 0.0
 

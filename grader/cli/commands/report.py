@@ -16,6 +16,7 @@ from grader.reports.suite_quality import exercises_of, in_words, print_tolerance
 from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
+from grader.results.decisions.file import NAME as DECISIONS
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -71,6 +72,12 @@ def report(
     print_class(results, details)
     if written.changes is not None:
         click.echo(_changes_in_words(written.changes))
+    if (
+        against is not None
+        and (against / DECISIONS).is_file()
+        and not (folder / DECISIONS).exists()
+    ):
+        say(f"the decisions in {against} do not count here: copy {DECISIONS}, and tables it names")
     print_next_steps(results, written)
 
 

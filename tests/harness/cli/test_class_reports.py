@@ -78,7 +78,10 @@ def test_details_list_the_tests_that_may_be_faulty(tmp_path):
 
 
 def test_changes_since_an_earlier_batch_are_counted(tmp_path):
-    """One submission went up, one down, one stayed; one is new, one gone, one graded once only."""
+    """One submission went up, one down, one stayed; one is new, one gone, one graded once only.
+
+    Decisions of the earlier batch do not count in the other one, which is said.
+    """
     old, new = tmp_path / "old", tmp_path / "new"
     a_batch(
         old,
@@ -95,6 +98,10 @@ def test_changes_since_an_earlier_batch_are_counted(tmp_path):
         "1 up, 1 down, 1 with the same score, 1 graded in one batch only, 1 new, "
         "1 only in the earlier batch\n"
     ) in done.stdout
+    assert "decisions" not in done.stderr
+    (old / "decisions.toml").write_text("")
+    said = f"the decisions in {old} do not count here: copy decisions.toml"
+    assert said in grader_here("report", new, "--against", old).stderr
     same = grader_here("report", new, "--against", new).stdout
     assert "0 up, 0 down, 5 with the same score\n" in same
 
