@@ -40,10 +40,8 @@ _LONGEST = 40
 def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | None = None) -> str:
     """Returns the description of a value that the contract refuses, and the line of its origin."""
     misfit = _misfit(adapter, value, call)
-    told = (
-        _of_a_part(adapter, misfit, line) if misfit.place else _of_all(adapter, misfit, call, line)
-    )
-    said, *advice = told
+    told = _of_a_part if misfit.place else _of_all
+    said, *advice = told(adapter, misfit, call, line)
     if adapter.is_item:
         # An item is computed while the test iterates: `line` computed only a part of it.
         return "\n".join([said, *advice, f"The test read {adapter.name}."])
@@ -97,7 +95,7 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> 
     yield from [fits] if fits else _advice(wanted, value, line)
 
 
-def _of_a_part(adapter: Adapter, misfit: Misfit, line: Line | None) -> Iterator[str]:
+def _of_a_part(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
     """Yields what is wrong with one part of a value, then advice."""
     wanted, value = misfit.wanted, misfit.value
     if misfit.absent or misfit.beyond:
@@ -105,9 +103,17 @@ def _of_a_part(adapter: Adapter, misfit: Misfit, line: Line | None) -> Iterator[
         said = [f"{absent} missing"] * bool(absent) + [f"{beyond} too much"] * bool(beyond)
         yield f"In what {adapter.name} returned, {misfit.place} has {' and '.join(said)}"
         return
-    has_axes = isinstance(value, torch.Tensor | Elsewhere | numpy.ndarray)
-    got = in_words(value) if has_axes and isinstance(wanted, TensorType) else _described(value)
-    yield f"In what {adapter.name} returned, {misfit.place} must be {wanted}, not {got}"
+    part, got = f"In what {adapter.name} returned, {misfit.place} must", _described(value)
+    if isinstance(wanted, TensorType) and isinstance(
+        value, torch.Tensor | Elsewhere | numpy.ndarray
+    ):
+        shape, own = wanted.shape(adapter.sizes(call.arguments)), tuple(value.shape)
+        if category_of(value) == wanted.category and shape not in (None, own):
+            axes = " ".join(wanted.axes)
+            yield f"{part} have shape ({axes}), which is {list(shape or ())}, not {list(own)}"
+            return
+        got = in_words(value)
+    yield f"{part} be {wanted}, not {got}"
     yield from _advice(wanted, value, line)
 
 

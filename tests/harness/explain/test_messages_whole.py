@@ -20,7 +20,7 @@ from grader.explain.exceptions.explanation import call_in_words, fault_of, print
 from grader.testing.assertions import WrongForm, assert_matches
 from grader.testing.contract import Adapter, kind_of
 from grader.testing.handles.scripts import REMARK
-from grader.testing.kinds import DictType, Kind, ListType, PlainType, TensorType
+from grader.testing.kinds import DictType, Kind, ListType, PlainType, TensorType, TupleType
 from grader.testing.outcome import StudentFault
 from grader.worker.marshalling import ANEW
 
@@ -339,6 +339,9 @@ def test_a_wrong_part_of_a_value_is_told_by_its_place():
     ]
     assert refusal(floats, [X, X.long()]) == [
         "In what run returned, [1] must be a floating-point tensor (... n), not int64[2, 3]"
+    ]
+    assert refusal(TupleType((FLOATS, FLOATS)), (X, torch.ones(2, 4))) == [
+        "In what run returned, [1] must have shape (... n), which is [2, 3], not [2, 4]"
     ]
     assert refusal(ListType(PlainType(int)), [1, X]) == [
         "In what run returned, [1] must be an int, not a tensor of shape [2, 3]"
