@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from grader.core.causes import ONE_OF_TWO, STEPS_TOLD, Cause, FailedTest, begun_small, titled
+from grader.core.causes import (
+    ONE_OF_TWO,
+    PASSES_AT_HOME,
+    STEPS_TOLD,
+    Cause,
+    FailedTest,
+    begun_small,
+    titled,
+)
 from grader.core.verdict import Diagnosis, Status
 
 # The most other failures that are listed.
@@ -16,6 +24,7 @@ def remarks(cause: Cause) -> Iterator[str]:
     """Yields the remarks, a sentence each: steps, other failures, mistakes of other exercises."""
     yield from _steps_of_another_test(cause)
     yield from _other_failures(cause)
+    yield from _passing_at_home(cause)
     yield from _named_elsewhere(cause)
     yield from _one_of_two_elsewhere(cause)
 
@@ -52,6 +61,13 @@ def _other_failures(cause: Cause) -> Iterator[str]:
         yield f"and {len(others) - _MOST_WAYS} more"
 
 
+def _passing_at_home(cause: Cause) -> Iterator[str]:
+    """Yields the tests that pass at home, unless the shown test is one of them."""
+    own = [test.id.rpartition("::")[2] for test in cause.tests if test.headline == PASSES_AT_HOME]
+    if own and cause.shown.headline != PASSES_AT_HOME:
+        yield f"{_in_short(own, 'test')}: {PASSES_AT_HOME}"
+
+
 def _named_elsewhere(cause: Cause) -> Iterator[str]:
     """Yields the known mistakes that other exercises show, if the root exercise shows none."""
     if cause.mistake is not None:
@@ -75,6 +91,6 @@ def _one_of_two_elsewhere(cause: Cause) -> Iterator[str]:
         yield f"In {_in_short([*of_two])}, {begun_small(ONE_OF_TWO)}"
 
 
-def _in_short(exercises: Sequence[str]) -> str:
-    first, *others = exercises
-    return first + (f" and {len(others)} more exercise{'s' * (len(others) > 1)}" if others else "")
+def _in_short(names: Sequence[str], noun: str = "exercise") -> str:
+    first, *others = names
+    return first + (f" and {len(others)} more {noun}{'s' * (len(others) > 1)}" if others else "")

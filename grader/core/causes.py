@@ -27,6 +27,7 @@ STAYS_WRONG = "Still fails after one change of "
 ONE_OF_TWO = "This is one of two mistakes."
 # Ends the headline of a test that fails only on inputs that the explainer does not have.
 ON_NEW_INPUTS = "fails on the new random inputs used for grading"
+PASSES_AT_HOME = f"passes your tests but {ON_NEW_INPUTS}"
 # Begins the line that lists the right steps of a test's call.
 STEPS_TOLD = "Right so far: "
 # Begins the line below the headline that counts wrong values; the headline differs by case.

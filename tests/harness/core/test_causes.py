@@ -10,6 +10,7 @@ from grader.core.cause_remarks import remarks
 from grader.core.causes import (
     ON_NEW_INPUTS,
     ONE_OF_TWO,
+    PASSES_AT_HOME,
     STAYS_WRONG,
     STEPS_TOLD,
     Cause,
@@ -349,6 +350,12 @@ def test_a_failure_on_new_inputs_follows_from_one_on_fixed_inputs(known):
     cause = one_cause(failed("run_mask", "b", message=NEW), failed("run_mask", **known))
     assert cause.shown.message == WRONG
     assert [*remarks(cause)] == []
+
+
+def test_a_test_that_passes_at_home_is_told_beside_the_failure_that_it_follows():
+    at_home = failed("run_mask", "b", message=f"{PASSES_AT_HOME}\nLook for a case.")
+    said = f"{at_home.id.rpartition('::')[2]}: {PASSES_AT_HOME}"
+    assert [*remarks(one_cause(at_home, failed("run_mask")))] == [said]
 
 
 def test_a_failure_that_follows_from_a_followed_one_is_told_with_its_root():
