@@ -234,6 +234,10 @@ class _Inquiry:
         self._comparisons = 0
         # The comparison of an exercise's steps with the reference's, made once.
         self._way: Callable[[str], StepComparison | None] = functools.cache(self._compared)
+        # The proof of an exercise's repair, also made once.
+        self._proof: Callable[[str, RepairedExercise], Proved | None] = functools.cache(
+            self._proved
+        )
         self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
 
     @property
@@ -272,7 +276,7 @@ class _Inquiry:
     def reason(self, exercise: str, of_gradients: bool, failing: Iterable[str]) -> _Reason:
         """Returns the findings about an exercise, which may be wrong because of `failing` ones."""
         mended = None if self._repair is None else self._repair.of(exercise, of_gradients)
-        proved = None if mended is None else self._proved(exercise, mended)
+        proved = None if mended is None else self._proof(exercise, mended)
         mended = None if proved is None else proved.mended
         way = self._way(exercise) if mended is None else None
         repair = self._repair

@@ -23,7 +23,7 @@ from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, receive
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.repair.choice import Line, RepairedExercise, joined_to_the_graph
+from grader.explain.repair.choice import Line, RepairedExercise, gradient_repair
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import ExerciseRepair
 from grader.explain.repair.questions import CheckedCall, telling
@@ -93,7 +93,7 @@ class HomeRepair:
         if not _can_be_stopped():
             return None
         if exercise not in self._wrong:
-            return joined_to_the_graph(self._bench.sources, exercise) if of_gradients else None
+            return gradient_repair(self._bench.sources, exercise) if of_gradients else None
         if exercise not in self._chosen:
             self._end = own_time() + self._left.seconds
             try:

@@ -87,7 +87,7 @@ def test_multihead_self_attention_is_a_good_guest(student, draw, check):
 
 @exercise("run_multihead_self_attention", aspect="discipline")
 def test_multihead_self_attention_of_strided_inputs(student, reference, draw):
-    """Inputs need not be contiguous in memory, nor the caller's tokens lie apart."""
+    """Inputs need not be contiguous in memory: tokens are transposed and expanded."""
     inputs = multihead(draw, 8, 2)
     inputs["q_proj_weight"] = inputs["q_proj_weight"].T
     inputs["in_features"] = strided(draw, 2, 5, 8).expand(3, 2, 5, 8)

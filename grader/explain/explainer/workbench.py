@@ -17,7 +17,7 @@ from grader.core.wire.calls import Call
 from grader.core.wire.trials import Outcomes, Trials
 from grader.explain.deadline import Deadline
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.repair.choice import RepairedExercise, joined_to_the_graph
+from grader.explain.repair.choice import RepairedExercise, gradient_repair
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import (
     Changes,
@@ -198,10 +198,10 @@ class RepairWorkshop:
                 elif attempt.ignored is not None:
                     self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 self.repairs.append(self._noted(attempt))
-        for exercise, aspects in wrong.items():
+        for exercise, aspects in wrong.items() if not deadline.passed else ():
             is_right = all(one.right for one in asked.get(exercise, ()))
             if is_right and Aspect.GRADIENTS in aspects and exercise not in found:
-                choice = joined_to_the_graph(self._sources, exercise)
+                choice = gradient_repair(self._sources, exercise)
                 found |= {} if choice is None else {exercise: choice}
         return found
 

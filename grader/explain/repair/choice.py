@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from grader.explain.line_words import proof, subject_in_words, suspicion, together
@@ -76,6 +76,12 @@ class RepairedExercise:
         """Returns the repair with only one of its lines."""
         return replace(self, places=(self.places[place],), makes=(self.makes[place],))
 
+    def choices(self) -> Iterator[RepairedExercise]:
+        """Yields the repair, then the repair by each spare edit."""
+        yield self
+        for place, made in self.spares:
+            yield replace(self, places=(place,), makes=(made,), spares=())
+
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """Returns the message with the line, or both lines.
 
@@ -137,11 +143,11 @@ def chosen(
     return RepairedExercise(places, told[0].exercises, makes, is_plain, spares)
 
 
-def joined_to_the_graph(sources: EditableSources, exercise: str) -> RepairedExercise | None:
-    """Returns the edits that take out what cuts a value from autograd's graph, to be proved."""
+def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise | None:
+    """Returns a repair, to be proved, that takes out what cuts a value from autograd's graph."""
     found: list[tuple[Place, FileEdit]] = []
     for file, text in sources.texts.items():
-        lines = {number for number, line in enumerate(text.splitlines(), 1) if _CUT.search(line)}
+        lines = {number for number, line in enumerate(text.split("\n"), 1) if _CUT.search(line)}
         edits = edits_of(text, lines, slips=sources.slips) if lines else ()
         for made in (FileEdit(file, one) for one in edits):
             pieces = made.edit.replacements

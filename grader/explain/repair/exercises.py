@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -245,24 +244,11 @@ def proved(
     tried. If two lines fix different tests, only the line that fixes more tests is kept. A second
     edit is dropped if the exercise does not need it.
     """
-    spares = (
-        replace(mended, places=(place,), makes=(made,), spares=()) for place, made in mended.spares
-    )
-    for one in itertools.chain([mended], spares):
-        proof = _proof(exercise, one, failed, kept, passing)
-        if proof is not None:
-            return proof
-    return None
-
-
-def _proof(
-    exercise: str,
-    mended: RepairedExercise,
-    failed: Collection[str],
-    kept: Collection[str],
-    passing: Callable[[Changes], Collection[str]],
-) -> Proved | None:
-    found = _mended(mended, failed, kept, passing)
+    found: list[frozenset[str]] = []
+    for one in mended.choices():
+        mended, found = one, _mended(one, failed, kept, passing)
+        if any(found):
+            break
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
         mended, found = mended.at(most), [found[most]]

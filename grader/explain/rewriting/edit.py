@@ -58,6 +58,9 @@ CHANGE = 1.5
 WRAP = 2.0
 UNLIKELY = 3.0
 
+# A branch that is no longer taken fixes what a mistake in its body breaks.
+BRANCH = "the condition and the body of a branch"
+
 PRIMARY = (
     ast.Name,
     ast.Attribute,
@@ -94,12 +97,8 @@ def edit_of(program: Program, draft: Draft, pieces: tuple[Replacement, ...]) -> 
     lines = tuple(sorted(_lines(program, pieces)))
     function = program.function(program.scope(draft.node))
     line = program.line(draft.at)
-    # A branch that is no longer taken fixes what a mistake in its body breaks.
     subject = BRANCH if _decides(program, draft.node) else draft.subject
     return Edit(draft.kind, line, lines, draft.cost, pieces, subject, function)
-
-
-BRANCH = "the condition and the body of a branch"
 
 
 def _decides(program: Program, node: ast.AST) -> bool:
