@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,9 +16,10 @@ from typing import Any
 
 import torch
 
+from grader.authoring.handout.freezing import outdated_fixtures
 from grader.authoring.seen_mistakes import seen_in_classes
-from grader.core.assignment import Assignment
-from grader.core.names import nearest
+from grader.core.assignment import Assignment, BadAssignment
+from grader.core.names import meant, nearest
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.core.wire.calls import Answer, Call, encode_call
 from grader.core.wire.scripts import Doing
@@ -75,6 +77,7 @@ class Verification:
     `apart` are pairs of an exercise and one that it claims to build on, without a known mistake
     that both share. `unlike` are mistakes of a class, with the exercises in which no variant gives
     the class's answers. `unknown` are forbidden names that do not exist, with a similar name or "".
+    `outdated` says where the fixtures differ from those that `grader freeze` would write.
     """
 
     unjust: tuple[str, ...]
@@ -85,6 +88,7 @@ class Verification:
     apart: tuple[tuple[str, str], ...] = ()
     unlike: tuple[tuple[str, str], ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
+    outdated: tuple[str, ...] = ()
 
     @property
     def uncaught(self) -> list[MistakeTrial]:
@@ -108,8 +112,9 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Returns whether right passes, wrong fails under its name, and all tests are useful."""
-        faults = (self.unjust, self.narrow, self.idle, self.remembered, self.apart, self.unlike)
-        return not any((*faults, self.unknown, self.uncaught, self.misnamed))
+        of_tests = (self.unjust, self.narrow, self.idle, self.remembered, self.apart)
+        of_files = (self.unlike, self.unknown, self.outdated)
+        return not any((*of_tests, *of_files, self.uncaught, self.misnamed))
 
 
 class Functions:
@@ -197,6 +202,7 @@ def verify(assignment: Assignment) -> Verification:
 
 
 def _verification(suite: Suite) -> Verification:
+    _check_wrong_functions(suite)
     root = suite.assignment.root
     judge = Judge(suite, SEED)
     explainer = Explainer(suite, load_mistakes(root, suite.references))
@@ -236,7 +242,34 @@ def _verification(suite: Suite) -> Verification:
     found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
     unlike = tuple(_unlike(suite, explainer))
     unknown = tuple(unknown_names(suite.assignment.forbidden))
-    return Verification(*found, _apart(suite.foundations), unlike, unknown)
+    outdated = () if unjust else tuple(outdated_fixtures(suite))
+    return Verification(*found, _apart(suite.foundations), unlike, unknown, outdated)
+
+
+def _check_wrong_functions(suite: Suite) -> None:
+    """Checks that wrong functions are of known exercises and take their parameters by name.
+
+    Raises:
+        BadAssignment: if one does not.
+    """
+    for exercise, wrong in wrong_functions().items():
+        for one in wrong:
+            what = f"solutions/mistakes.py: {one.mistake}"
+            if exercise not in suite.contract:
+                known = meant(exercise, suite.contract)
+                raise BadAssignment(f"{what} lists {exercise}, which is not an adapter: {known}")
+            needed = {
+                name: None
+                for name, own in inspect.signature(suite.references[exercise]).parameters.items()
+                if own.default is own.empty
+            }
+            try:
+                inspect.signature(one.function).bind(**needed)
+            except TypeError as misfit:
+                raise BadAssignment(
+                    f"{what} cannot be called with the parameters of {exercise}, way {one.way}: "
+                    f"{misfit}"
+                ) from None
 
 
 def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:

@@ -19,6 +19,8 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 PATH = click.Path(path_type=Path)
 INTERRUPTED = 130
+# The folder of a report's pages within a batch's results.
+REPORT = "report"
 # The folder of a batch's results, right after the command's name.
 RESULTS = click.argument("folder", metavar="RESULTS", type=FOLDER)
 

@@ -274,12 +274,13 @@ def thaw(file: Path) -> FrozenModule:
 def remove_frozen(folder: Path) -> None:
     """Removes the files in a folder that `freeze` wrote; whatever else lies there stays."""
     for file in folder.glob("*.safetensors"):
-        if _is_frozen(file):
+        if is_frozen(file):
             file.unlink()
     (folder / SLIPS).unlink(missing_ok=True)
 
 
-def _is_frozen(file: Path) -> bool:
+def is_frozen(file: Path) -> bool:
+    """Returns whether `freeze` wrote a file."""
     try:
         with safe_open(file, framework="pt") as stored:
             metadata = json.loads(stored.metadata()["module"])
@@ -361,7 +362,7 @@ class HomeCases:
     def all_points(self, folder: str) -> float:
         """Returns the points that all frozen tests of a folder of tests carry."""
         files = sorted((self._root / folder / FIXTURES).glob("*.safetensors"))
-        modules = [self.module(f"{folder}/{file.stem}.py") for file in files if _is_frozen(file)]
+        modules = [self.module(f"{folder}/{file.stem}.py") for file in files if is_frozen(file)]
         return sum(test.points for module in modules for test in module.tests.values())
 
     def points(self, test_id: str) -> float:

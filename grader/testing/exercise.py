@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from grader.core.names import meant
 from grader.core.verdict import Aspect
 
 Test = TypeVar("Test", bound=Callable[..., Any])
@@ -27,12 +28,19 @@ def exercise(name: str, *, aspect: str = "values", weight: float = 1.0) -> Calla
 
     The tests of one aspect share the aspect's part of the exercise's points by `weight`.
     """
-    return pytest.mark.exercise(name, aspect=Aspect(aspect), weight=weight)
+    return pytest.mark.exercise(name, aspect=_aspect(aspect), weight=weight)
 
 
 def aspect(name: str) -> pytest.MarkDecorator:
     """Returns a mark for `pytest.param(..., marks=...)` with this parameter's aspect."""
-    return pytest.mark.aspect(Aspect(name))
+    return pytest.mark.aspect(_aspect(name))
+
+
+def _aspect(name: str) -> Aspect:
+    try:
+        return Aspect(name)
+    except ValueError:
+        raise ValueError(f"{name!r} is no aspect: {meant(name, Aspect)}") from None
 
 
 def membership(item: pytest.Item) -> Membership | None:

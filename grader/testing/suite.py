@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -112,8 +113,16 @@ class Test:
                 return self.verdict(Status.FAILED, f"wrong numbers: {self.about}")
             case _ if self.is_outcome(raised):
                 return self.verdict(Status.FAILED, f"does not hold: {self.about}")
-        message = f"the grader's own fault, not the submission's: {raised!r}"
+        at = f" ({place})" if (place := self._place(raised)) else ""
+        message = f"the fault of the test or the grader, not of the submission: {raised!r}{at}"
         return self.verdict(Status.NOT_GRADED, message)
+
+    def _place(self, raised: BaseException | None) -> str:
+        """Returns the last line of the test's own file that an exception passed, or ""."""
+        file = self.id.partition("::")[0]
+        passed = traceback.extract_tb(raised.__traceback__ if raised else None)
+        own = [frame.lineno for frame in passed if Path(frame.filename).match(file)]
+        return f"{file}:{own[-1]}" if own else ""
 
     def again(self, verdict: Verdict) -> Verdict:
         """Returns an earlier verdict on this test, with its current points and settings."""

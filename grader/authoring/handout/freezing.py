@@ -1,19 +1,22 @@
-"""The fixture tensors of the public tests, made from the references."""
+"""The fixture tensors of the public tests, made from the references, and their comparison."""
 
 from __future__ import annotations
 
 import importlib
 import itertools
+import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors import safe_open
 
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.verdict import TELLING_ASPECTS, WATCHED_ASPECTS, Aspect, Visibility
 from grader.explain.answers import InFull
+from grader.explain.mistakes.diagnosis import LENIENCY
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
 from grader.explain.mistakes.prediction import row_of
 from grader.explain.rewriting.slips import handed_out
@@ -30,12 +33,18 @@ from grader.testing.cases import (
     fixture_file,
     freeze,
     fresh_case,
+    is_frozen,
     remove_frozen,
 )
+from grader.testing.comparison import FLOAT32, Tolerance, all_within
 from grader.testing.course import AND
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation
 from grader.testing.suite import Suite, Test
+
+# Processors add up in different orders: float64 then differs far beyond float32's digits.
+_COMPUTED = {torch.float64: Tolerance(1e-9, 1e-9), torch.float32: Tolerance(2.4e-7, 1e-7)}
+_EXACT = Tolerance(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,22 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
         BadAssignment: if a reference fails a public test.
     """
     return Suite(assignment).open(lambda suite: _write(assignment, _run_references(suite), into))
+
+
+def outdated_fixtures(suite: Suite) -> list[str]:
+    """Returns how the fixtures differ from those that `freeze_public_tests` would write.
+
+    An assignment without fixtures has none to be outdated.
+
+    Raises:
+        BadAssignment: if a reference fails a public test.
+    """
+    stored = suite.assignment.public_tests / FIXTURES
+    if not any(map(is_frozen, stored.glob("*.safetensors"))):
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        _write(suite.assignment, _run_references(suite), Path(folder))
+        return differences(Path(folder) / FIXTURES, stored)
 
 
 def _run_references(suite: Suite) -> ReferenceRun:
@@ -190,3 +215,49 @@ def _steps(reference_run: ReferenceRun, public: Collection[str]) -> dict[str, Fr
             if len(steps) > 1:
                 frozen[seen.test][seen.number] = {name: [*forms] for name, forms in steps.items()}
     return frozen
+
+
+def differences(fresh: Path, committed: Path) -> list[str]:
+    """Returns the differences of two folders of fixture tensors: files, metadata and tensors."""
+    names = {file.name for folder in (fresh, committed) for file in folder.iterdir()}
+    return [one for name in sorted(names) for one in _in_file(fresh / name, committed / name)]
+
+
+def _in_file(fresh: Path, committed: Path) -> list[str]:
+    if not (fresh.is_file() and committed.is_file()):
+        return [f"{fresh.name} is in one of them"]
+    if fresh.suffix == ".json":
+        return [] if fresh.read_text() == committed.read_text() else [f"{fresh.name}: text"]
+    with safe_open(fresh, "pt") as new, safe_open(committed, "pt") as old:
+        keys = set(new.keys()) | set(old.keys())
+        both = set(new.keys()) & set(old.keys())
+        wrong = [] if new.metadata() == old.metadata() else ["metadata"]
+        wrong += [
+            key
+            for key in sorted(keys)
+            if key not in both or not _same(key, new.get_tensor(key), old.get_tensor(key))
+        ]
+    return [f"{fresh.name}: {what}" for what in wrong]
+
+
+def _same(key: str, new: torch.Tensor, old: torch.Tensor) -> bool:
+    """Returns whether two tensors under one key agree: draws exactly, computed ones nearly.
+
+    An answer's row also says how far rounding moves the answer. That distance differs between
+    processors. Two rows agree if each recognises an answer that is off by the other's distance.
+    """
+    if new.shape != old.shape or new.dtype != old.dtype:
+        return False
+    if "/drawn/" in key:
+        return torch.equal(new, old)
+    if "/answer/" in key:
+        leeways = zip(new[:, -2].tolist(), old[:, -2].tolist(), strict=True)
+        if not all(_recognised(*pair) and _recognised(*pair[::-1]) for pair in leeways):
+            return False
+        new, old = (torch.cat((rows[:, :-2], rows[:, -1:]), -1) for rows in (new, old))
+    return all_within(new, old, _COMPUTED.get(new.dtype, _EXACT))
+
+
+def _recognised(strayed: float, leeway: float) -> bool:
+    """Returns whether a row with this leeway recognises an answer that rounding moved so far."""
+    return strayed <= LENIENCY * (FLOAT32.atol + leeway)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES, NAME
-from grader.cli.options import FOLDER, PATH, RESULTS, assignment_option, say
+from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES
+from grader.cli.options import FOLDER, PATH, REPORT, RESULTS, assignment_option, say
 from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS
@@ -91,7 +91,7 @@ def alike(
     assignment = find_assignment(assignment_folder)
     called: Called = by_name
     redacted: Callable[[str], str] = str
-    place, report = folder / ALIKE, folder / NAME
+    place, report = folder / ALIKE, folder / REPORT
     if anonymous:
         mask = AnonymousResults.of(results).mask
         called, redacted = Numbered(mask), mask.text

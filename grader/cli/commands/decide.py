@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from grader.cli.options import RESULTS
+from grader.cli.options import REPORT, RESULTS
 from grader.core.text import quantity
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions, ClassList, Times, Unknown
@@ -379,6 +380,8 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
     for effect in effects(results, open_settling(results)):
         for told in effect.in_short() if effect.decision.line == line else ():
             click.echo(f"  {told}")
+    if (folder / REPORT).is_dir():
+        click.echo(f"  the pages show it after grader report {shlex.quote(str(folder))}")
 
 
 def _user_of_git(folder: Path) -> str | None:

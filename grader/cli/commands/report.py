@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from grader.cli.options import FOLDER, RESULTS, details_option, say
+from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, current_report, write_report
@@ -22,7 +22,6 @@ from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 from grader.results.store import Store
 
-NAME = "report"
 ANONYMOUS = "report-anonymous"
 BY_THEMSELVES = (
     "names, ids and addresses of the class are numbers; what students call themselves otherwise, "
@@ -62,7 +61,7 @@ def report(
     The page of the class is for instructors. The page of a submission can be sent to its authors.
     The pages replace an earlier report in FOLDER.
     """
-    results, place = Store.read(folder), out or folder / NAME
+    results, place = Store.read(folder), out or folder / REPORT
     earlier = Store.read(against) if against else None
     if anonymous:
         results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
@@ -120,7 +119,7 @@ def write_pages(results: Results) -> None:
 
     If the pages cannot be written, the grades are kept.
     """
-    place = results.folder / NAME
+    place = results.folder / REPORT
     try:
         print_next_steps(results, current_report(results, place) or write_report(results, place))
     except BadDecisions as refusal:

@@ -70,6 +70,7 @@ def verify_command(
       - An exercise is said to build on another one, but they share no mistake.
       - A mistake of solutions/seen/ has no variant with the class's answers.
       - A forbidden name does not exist.
+      - Fixtures are older than the tests, references, mistakes or slips: run grader freeze.
 
     Tries the examples of solutions/slips.toml first, and exits with 2 if one does not work.
 
@@ -207,7 +208,10 @@ def _complaints(verification: Verification) -> list[str]:
             f"{one.mistake} in {one.exercise} is called {one.named}"
             for one in verification.misnamed
         ),
-        *(f"nothing wrong fails {test}" for test in verification.idle),
+        *(
+            f"nothing wrong fails {test}: add a mistake or a habit that does"
+            for test in verification.idle
+        ),
         *(
             f"answers remembered from another draw pass {test}: draw its inputs"
             for test in verification.remembered
@@ -226,4 +230,13 @@ def _complaints(verification: Verification) -> list[str]:
             + (f": did you mean {near}?" if near else "")
             for name, near in verification.unknown
         ),
+        *_outdated(verification.outdated),
     ]
+
+
+def _outdated(differences: Sequence[str]) -> Iterator[str]:
+    """Yields one line for all differences of fixtures, which may be many."""
+    if differences:
+        first, more = differences[0], len(differences) - 1
+        others = f" (and {more} more)" if more else ""
+        yield f"the fixtures are outdated: run grader freeze. They differ in {first}{others}"

@@ -246,9 +246,8 @@ def _some(words: Iterable[str]) -> str:
 
 # Marks that stand before the numbers of a row: rows of values of two kinds are never near each
 # other.
-_NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _NAMED, _TENSOR, _OTHER = (
-    -1e9 - 1e6 * kind for kind in range(9)
-)
+_MARKS = [-1e9 - 1e6 * kind for kind in range(9)]
+_NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _NAMED, _TENSOR, _OTHER = _MARKS
 
 
 def as_tensor(value: Value) -> torch.Tensor:
@@ -264,6 +263,12 @@ def as_tensor(value: Value) -> torch.Tensor:
     if isinstance(value, numpy.ndarray):
         return torch.from_numpy(value.astype(numpy.float64))
     return torch.cat([*_rows(value), torch.zeros(0, dtype=torch.float64)])
+
+
+def is_row(tensor: torch.Tensor) -> bool:
+    """Returns whether `as_tensor` made the tensor of a value that is no tensor, number or array."""
+    is_vector = tensor.dtype is torch.float64 and tensor.ndim == 1
+    return is_vector and len(tensor) > 0 and float(tensor[0]) in _MARKS
 
 
 def _rows(value: Value) -> Iterator[torch.Tensor]:

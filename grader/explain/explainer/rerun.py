@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from grader.explain.deadline import Deadline, still_running, what_runs
 from grader.explain.excerpts import function_at, lines_of
 from grader.sandbox.session import Session
 from grader.testing.assertions import WrongNumbers
-from grader.testing.cases import SEED, HomeCases
+from grader.testing.cases import SEED, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault
 from grader.testing.outcome_cache import CallReplay, OutcomeCache, Reply
@@ -78,7 +79,7 @@ class Rerun:
             suite.contract,
             self._ask,
             suite.references,
-            HomeCases(suite.assignment.root, fresh=True),
+            functools.cache(functools.partial(fresh_case, SEED)),
             SEED,
             InFull(),
             observations=self._observations,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.core.verdict import Aspect
-from grader.core.wire.values import as_tensor
+from grader.core.wire.values import as_tensor, is_row
 from grader.explain.mistakes.prediction import Catalogue, Numbers
 from grader.testing.outcome import Observation, Question
 
@@ -130,9 +130,14 @@ def _counts(value: torch.Tensor) -> bool:
 
 
 def _is_of_dtype(question: Question, answer: torch.Tensor) -> bool:
+    """Returns whether an answer has the dtype of an input, if both are of floating point.
+
+    The dtypes of tensors within a tuple, list or dict are not known.
+    """
     asked = [
         value.dtype
         for value in question.call.arguments.values()
         if isinstance(value, torch.Tensor) and value.is_floating_point()
     ]
-    return not (asked and answer.is_floating_point()) or answer.dtype in asked
+    has_dtype = answer.is_floating_point() and not is_row(answer)
+    return not (asked and has_dtype) or answer.dtype in asked

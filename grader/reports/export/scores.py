@@ -73,8 +73,9 @@ class Score:
     @property
     def feedback(self) -> str:
         """Returns the feedback for the people: the comments, the changes, and the causes."""
+        comments = [one.removesuffix(".") for one in self.settlement.comments]
         changed = [in_words(change) for change in self.settlement.changes]
-        return "; ".join([*self.settlement.comments, *changed, self.words])
+        return "; ".join([*comments, *changed, self.words])
 
 
 @dataclass(frozen=True, slots=True)

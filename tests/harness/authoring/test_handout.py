@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -14,14 +15,17 @@ import torch
 from safetensors.torch import save_file
 
 from grader.authoring.handout.folder import _lines, frozen_contract, readme
-from grader.authoring.handout.freezing import freeze_public_tests
+from grader.authoring.handout.freezing import (
+    differences,
+    freeze_public_tests,
+    outdated_fixtures,
+)
 from grader.authoring.handout.installing import Installation, Platform, section
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.testing.cases import FrozenModule, freeze, remove_frozen, thaw
 from grader.testing.suite import Suite
 from tests.harness.conftest import TINY, write_files
-from tests.harness.frozen_fixtures import differences
 from tests.harness.opened_suites import opened
 from tests.harness.own_course import imported_alone
 
@@ -452,3 +456,27 @@ def test_a_public_test_that_the_reference_fails_stops_the_freezing(tmp_path):
     with imported_alone(), pytest.raises(BadAssignment, match=r"the reference fails .*test_wrong"):
         freeze_public_tests(assignment, assignment.public_tests)
     assert not (root / "tests" / "public" / "fixtures").exists()
+
+
+@pytest.mark.process(takes="a second")
+def test_fixtures_are_outdated_if_freezing_would_change_them(tmp_path):
+    """Old files of modules that are gone count too; an assignment without fixtures has none."""
+    root = write_files(tmp_path / "course", TINY | FREEZING)
+    assignment = find_assignment(root)
+    fixtures = assignment.public_tests / "fixtures"
+    outdated = partial(Suite(assignment).open, outdated_fixtures)
+    with imported_alone():
+        assert outdated() == []
+        _, file = freeze_public_tests(assignment, assignment.public_tests)
+        assert outdated() == []
+        freeze(fixtures / "test_old.safetensors", FrozenModule({}))
+        (fixtures / "slips.json").write_text("[]")
+        frozen = thaw(file)
+        case = next(iter(frozen.tests.values())).case
+        case.drawn[0] += 1
+        freeze(file, frozen)
+        assert outdated() == [
+            "slips.json: text",
+            "test_old.safetensors is in one of them",
+            f"{file.name}: {next(iter(frozen.tests))}/drawn/0",
+        ]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.authoring.handout.freezing import differences
 from grader.results.store import Store
-from tests.harness.frozen_fixtures import differences
 
 pytestmark = pytest.mark.process
 

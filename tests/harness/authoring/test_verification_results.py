@@ -8,7 +8,7 @@ import pytest
 
 from grader.authoring.seen_mistakes import add_to_course
 from grader.authoring.verification import MistakeTrial, Verification, verify
-from grader.core.assignment import find_assignment
+from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.verdict import Diagnosis
 from grader.explain.mistakes.clusters import NamedMistake
@@ -221,6 +221,7 @@ def verified(**faults: object) -> Verification:
         {"apart": (("run_count", "run_double"),)},
         {"unlike": (("halved", "run_double"),)},
         {"unknown": (("aten::softmx", ""),)},
+        {"outdated": ("test_x.safetensors: test_a/drawn/0",)},
         {"trials": (CAUGHT, MistakeTrial("right", "run_double", (), None))},
         {"trials": (CAUGHT, MistakeTrial("zeroed", "run_double", (DOUBLES,), "tripled"))},
     ],
@@ -231,3 +232,22 @@ def test_one_fault_is_enough_to_fail_the_verification(fault):
     assert verified().holds
     assert verified(trials=(MistakeTrial("zeroed", "run_double", (DOUBLES,), None),)).holds
     assert not verified(**fault).holds
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "said"),
+    [
+        ('{"run_doubel": (lambda x: x,)}', "lost lists run_doubel, which is not an adapter: did"),
+        ('{"run_double": (lambda y: y,)}', "lost cannot be called with the parameters of run_dou"),
+    ],
+)
+def test_a_mistake_that_no_test_can_call_is_refused(tmp_path, mistakes, said):
+    """Each would be caught by the exception that it raises, whatever its author meant."""
+    source = (
+        "from types import SimpleNamespace\n"
+        f"lost = {{'id': 'lost', 'explanation': 'E.', 'hint': 'H?', 'variants': {mistakes}}}\n"
+        "MISTAKES = (SimpleNamespace(**lost),)\n"
+    )
+    root = write_files(tmp_path, TINY | {"solutions/mistakes.py": source})
+    with imported_alone(), pytest.raises(BadAssignment, match=said):
+        verify(find_assignment(root))

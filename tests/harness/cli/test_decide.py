@@ -157,6 +157,13 @@ def test_only_the_effects_of_the_new_decision_are_printed(out):
     assert done.stdout.splitlines()[1:] == ["  Jane Doe, Bob Roe: reads it"]
 
 
+def test_a_decision_says_how_to_renew_pages_that_were_written_before(out):
+    """The pages of a report do not change by themselves."""
+    (out / "report").mkdir()
+    done = grader_here("decide", out, "comment", "alice", "one", *BY)
+    assert done.stdout.splitlines()[-1] == f"  the pages show it after grader report {out}"
+
+
 @pytest.mark.parametrize("place", ["", "elsewhere"])
 def test_a_table_of_times_is_named_from_the_folder_of_results(out, place):
     """The table stays where it is, and may lie beside the results or elsewhere."""

@@ -65,7 +65,7 @@ def test_verify_prints_all_faults_of_an_assignment(course):
         f"the right variant 'flat' fails {COUNTS}",
         f"the right variant 'flat' fails {ONE_MORE}",
         "right in run_double passes every test",
-        f"nothing wrong fails {NONE}",
+        f"nothing wrong fails {NONE}: add a mistake or a habit that does",
         f"answers remembered from another draw pass {ONES}: draw its inputs",
         "BUILDS_ON says that run_count builds on run_double, and no mistake is known in both",
         "halved does not answer in run_double as solutions/seen/halved.toml says that a class "

@@ -11,6 +11,7 @@ from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.trials import Outcomes
+from grader.core.wire.values import as_tensor
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.mistakes.prediction import Numbers
 from grader.explain.repair.earlier_calls import HANDED_ON, SAID, Dependence, dependence
@@ -99,6 +100,7 @@ def catalogue() -> KnownMistakes:
         {
             "run": lambda x: 2 * x,
             "run_mask": lambda x: x > 0,
+            "run_pair": lambda x: (2 * x, x.argmax(-1)),
             "run_step": lambda x: None,  # noqa: ARG005
             "run_none": lambda x: x.nothing,
         }
@@ -125,10 +127,16 @@ def question(exercise: str = "run", **arguments: Any) -> Question:
         ("run_mask", X, X, False),
         ("run", X / 2, X > 0, False),
         ("run_none", X, X, False),
+        ("run_pair", X, as_tensor((2 * X, X.argmax(-1))), True),
+        ("run_pair", X, as_tensor((3 * X, X.argmax(-1))), False),
+        ("run_pair", X, as_tensor([2 * X]), False),
     ],
 )
 def test_an_answer_is_right_in_values_dtype_and_kind(exercise, x, answer, is_right):
-    """Floating answers keep the dtype of floating inputs, and only a mask is boolean."""
+    """Floating answers keep the dtype of floating inputs, and only a mask is boolean.
+
+    A tuple's dtypes are not known.
+    """
     assert is_answer(catalogue(), question(exercise, x=x), answer) is is_right
 
 

@@ -100,6 +100,9 @@ def of_last(x):
     d = x.shape[-1]
     return x / d
 
+def largest(x, n):
+    return x.sort(dim=-1, descending=True).values[..., :n]
+
 def evaluated(layer, x):
     layer.eval()
     return layer(x)
@@ -130,6 +133,9 @@ SLIPS = {
     ],
     "a method that is a mode": [
         ("if not self.training:", "if not self.train:"),
+    ],
+    "a missing option that turns the order around": [
+        ("dim=-1, descending=True", "dim=-1"),
     ],
     "a missing division by the kept share": [
         ("return kept / keep_probability", "return kept"),

@@ -10,8 +10,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from grader.authoring.handout.freezing import differences
 from tests.harness.conftest import RIGHT
-from tests.harness.frozen_fixtures import differences
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process

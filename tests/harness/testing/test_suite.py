@@ -222,7 +222,7 @@ def wrong_numbers() -> WrongNumbers:
         (
             ValueError("x"),
             Status.NOT_GRADED,
-            "the grader's own fault, not the submission's: ValueError('x')",
+            "the fault of the test or the grader, not of the submission: ValueError('x')",
             False,
         ),
     ],

@@ -59,7 +59,7 @@ WRONG = [
     ("split", "return right._replace(train=right.train / 1.0)", ".train must be an integer numpy"),
     ("layers", "return right[0]", "must return a tuple (a floating-point tensor"),
     ("layers", "return right[0], {'scale': weights['scale']}", "'shift' is missing"),
-    ("layers", "return right[0][0], right[1]", "[0] must be a floating-point tensor (... d)"),
+    ("layers", "return right[0][0], right[1]", "which is [3, 4], not [4]"),
     ("layers", "return right[0] + 1, right[1]", "the result[0]"),
     ("layers", "return right[0].half(), right[1]", "float16"),
     ("layers", "given['x'].add_(1); return right", "changes its input x"),

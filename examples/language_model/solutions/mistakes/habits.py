@@ -13,7 +13,6 @@ from torch import Tensor
 from ..answers import COMPOSITIONS, Answer, answer
 from ..parts import Parts
 from ..steps import divide_by_root
-from ..tokenizer import Pair, Tokenizer
 from .mistake import MODEL, WHOLE, Way, ways
 
 _WITH_FLOATS = tuple(name for name in COMPOSITIONS if name not in ("run_embedding", MODEL))
@@ -59,14 +58,6 @@ def _adding_to_the_weights(right: Answer) -> Answer:
         return result
 
     return function
-
-
-def _adding_to_the_vocabulary(
-    vocab: dict[int, bytes], merges: list[Pair], special_tokens: list[str] | None = None
-) -> Tokenizer:
-    tokenizer = Tokenizer(vocab, merges, special_tokens)
-    vocab.update(tokenizer.vocab)
-    return tokenizer
 
 
 def _on_the_cpu(right: Answer) -> Answer:
@@ -132,7 +123,6 @@ def _normalised_as_it_comes(
 HABITS = (
     Habit("input-changed", _in(tuple(COMPOSITIONS), _writing_into_inputs)),
     Habit("weights-changed", _in(WHOLE, _adding_to_the_weights)),
-    Habit("vocabulary-changed", {"get_tokenizer": (_adding_to_the_vocabulary,)}),
     Habit("device-fixed", _in((*_WITHOUT_WEIGHTS, "run_cross_entropy"), _on_the_cpu)),
     Habit("dtype-fixed", _in((*_WITHOUT_WEIGHTS, "run_rmsnorm", "run_cross_entropy"), _in_float32)),
     Habit("gradient-cut", _in(_WITH_FLOATS, _detached)),

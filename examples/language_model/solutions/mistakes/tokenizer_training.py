@@ -109,7 +109,7 @@ def _line_by_line(text: str) -> Iterable[str]:
 
 
 def _each_once(training: Training, text: str, special_tokens: list[str]) -> Iterable[str]:
-    return dict.fromkeys(Training.words(training, text, special_tokens))
+    return list(dict.fromkeys(Training.words(training, text, special_tokens)))
 
 
 def _characters(_training: Training, word: str) -> Word:

@@ -59,6 +59,13 @@ _REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm"
 _WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
 # Functions that work along the first axis, or over all axes, by default.
 _ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
+# Options with which a function orders its elements the other way round.
+_SWITCHES = {
+    "sort": "descending=True",
+    "argsort": "descending=True",
+    "sorted": "reverse=True",
+    "topk": "largest=False",
+}
 _KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
 # Only adapters call adapters.
 _ADAPTER = "run_"
@@ -188,6 +195,8 @@ def _missing_options(
         yield "dtype=torch.float32", WRAP
         if name != "arange":
             yield "dtype=torch.bool", WRAP
+    if name in _SWITCHES and _SWITCHES[name].partition("=")[0] not in given:
+        yield _SWITCHES[name], SLIP
     if name == "Linear" and "bias" not in given and own == 2:
         yield "bias=False", SLIP
     if name == "flatten" and own == 1 and not given:
