@@ -1,6 +1,7 @@
 """Causal self-attention: what the grade looks at beyond the public tests."""
 
 import pytest
+import torch
 
 from grader.testing import (
     assert_gradients_match,
@@ -68,6 +69,17 @@ def test_causal_self_attention_gradients(student, reference, draw):
     """Gradients reach the tokens, and are numbers."""
     inputs = projections(draw, 4, 3) | {"in_features": draw(2, 4, 4, scale=0.5)}
     cotangent = draw(2, 4, 3)
+    assert_gradients_match(student, reference, cotangent, wrt=("in_features",), **inputs)
+
+
+@exercise("run_causal_self_attention", aspect="gradients")
+def test_causal_self_attention_gradients_before_a_far_larger_score(student, reference, draw):
+    """A later token with the largest score by far makes no gradient infinite or NaN."""
+    one = torch.eye(4)
+    inputs = {"W_query": one, "W_key": one, "W_value": draw(4, 3), "in_features": draw(2, 4, 4)}
+    inputs["in_features"].abs_()[:, 2:] = 300.0
+    cotangent = draw(2, 4, 3)
+    cotangent[:, 2:] = 0.0
     assert_gradients_match(student, reference, cotangent, wrt=("in_features",), **inputs)
 
 

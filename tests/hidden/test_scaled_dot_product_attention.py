@@ -72,6 +72,24 @@ def test_attention_to_one_key_each(student, reference, draw):
 
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")
+def test_attention_under_masks_that_are_almost_causal(student, reference, draw):
+    """A causal mask with holes in the middle, and one that lets tokens see their whole block."""
+    Q, K, V = draw(2, 6, 8), draw(2, 6, 8), draw(2, 6, 8)
+    holes, block = torch.ones(6, 6).tril().bool(), torch.arange(6) // 2
+    holes[3, 1] = holes[4, 0] = False
+    for mask in (holes, block[:, None] >= block):
+        assert_matches(student(Q, K, V, mask.expand(2, 6, 6)), reference(Q, K, V, mask))
+
+
+@exercise("run_scaled_dot_product_attention", aspect="generality")
+def test_attention_that_does_not_see_the_first_keys(student, reference, draw):
+    """Of many keys, a query may see the last ones only."""
+    Q, K, V, first = draw(2, 3, 4), draw(2, 140, 4), draw(2, 140, 3), torch.tensor([0, 65, 130])
+    mask = (torch.arange(140) >= first[:, None]).expand(2, 3, 140)
+    assert_matches(student(Q, K, V, mask), reference(Q, K, V, mask))
+
+
+@exercise("run_scaled_dot_product_attention", aspect="generality")
 def test_attention_does_not_see_padding(student, reference, draw):
     """Large numbers in masked keys and values of the shorter sequences make no difference."""
     Q, K, V = draw(3, 4, 6), draw(3, 7, 6), draw(3, 7, 6)

@@ -14,6 +14,7 @@ from grader.testing import (
 )
 from tests.hidden.precision import DTYPES
 from tests.hidden.telling_inputs import strided
+from tests.public.tolerances import LARGE_SCORES
 
 
 def projections(draw, d_in, d_out, dtype=torch.float32):
@@ -47,6 +48,15 @@ def test_self_attention_keeps_the_dtype(student, reference, draw):
         actual = student(**inputs)
         assert_keeps_dtype(actual, dtype)
         assert_matches(actual, reference(**inputs))
+
+
+@exercise("run_self_attention", aspect="numerics")
+def test_self_attention_with_large_scores(student, reference, draw):
+    """Scores of more than ten thousand give no NaN."""
+    one = torch.eye(4)
+    inputs = {"W_query": 1_000.0 * one, "W_key": one, "W_value": one}
+    inputs["in_features"] = draw.integers(-3, 4, 2, 6, 4).float()
+    assert_matches(student(**inputs), reference(**inputs), LARGE_SCORES)
 
 
 @exercise("run_self_attention", aspect="gradients")
