@@ -42,7 +42,20 @@ MISTAKES: tuple[Mistake, ...] = (
 
 HABITS = (*habits.HABITS, *side_effects.HABITS)
 
-# Tests see a saved state only after loading it.
-BUILDS_ON = {"run_save_checkpoint": ("run_load_checkpoint",)}
+_ATTENTION = ("run_scaled_dot_product_attention", "run_softmax")
+_HEADS = ("run_multihead_self_attention", *_ATTENTION)
+_HEADS_WITH_ROPE = ("run_multihead_self_attention_with_rope", "run_rope", *_HEADS)
+_BLOCK = ("run_swiglu", "run_silu", "run_rmsnorm", *_HEADS_WITH_ROPE)
+
+BUILDS_ON = {
+    "run_swiglu": ("run_silu",),
+    "run_scaled_dot_product_attention": ("run_softmax",),
+    "run_multihead_self_attention": _ATTENTION,
+    "run_multihead_self_attention_with_rope": ("run_rope", *_HEADS),
+    "run_transformer_block": _BLOCK,
+    "run_transformer_lm": ("run_transformer_block", *_BLOCK, "run_embedding"),
+    # Tests see a saved state only after loading it.
+    "run_save_checkpoint": ("run_load_checkpoint",),
+}
 
 __all__ = ["BUILDS_ON", "HABITS", "MISTAKES", "Mistake", "combined"]
