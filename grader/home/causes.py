@@ -27,7 +27,7 @@ from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
 from grader.home.reimport import CannotCopy
-from grader.home.repair import HomeBench, HomeRepair, RepairBudget, quietly
+from grader.home.repair import UNHURRIED, HomeBench, HomeRepair, RepairBudget, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
@@ -106,6 +106,8 @@ class FrozenMistakes:
 
 # The time limit of a call in reruns.
 _CALL_SECONDS = 0.5
+CUT_SHORT = "The search for a line to change stopped early: `pytest --locate` finishes it."
+_NOT_FOUND = "No change of one line that was tried fixes this."
 # Exercises that build on a wrong one are wrong in the same way: comparing more tells little.
 _MOST_COMPARED = 6
 
@@ -149,7 +151,7 @@ class Reasons:
         """Adds the mistake and the line to the message of a failed test.
 
         Raises:
-            KeyboardInterrupt: at Ctrl-C; the failure is then marked as hurried.
+            KeyboardInterrupt: at Ctrl-C; the failure then says that the search stopped early.
         """
         said = failure.said
         if said.status not in (Status.FAILED, Status.ERROR) or is_debugged():
@@ -165,9 +167,12 @@ class Reasons:
                 self._reasons[key] = inquiry.reason(*key, failing)
             if not self._depends(inquiry.depends, failure):
                 self._add(self._reasons[key], failure)
-            failure.was_hurried = not inquiry.is_complete
+            if not inquiry.is_complete:
+                failure.search = CUT_SHORT
+            elif self._patience is UNHURRIED and inquiry.can_repair and not failure.said.places:
+                failure.search = _NOT_FOUND
         except KeyboardInterrupt:
-            failure.was_hurried = True
+            failure.search = CUT_SHORT
             raise
 
     def _depends(self, depends: Dependence, failure: Failure) -> bool:
@@ -245,6 +250,11 @@ class _Inquiry:
         """Returns whether the search finished in time."""
         is_whole = all(one.is_whole for one in self._reruns.values())
         return is_whole and (self._repair is None or self._repair.is_complete)
+
+    @property
+    def can_repair(self) -> bool:
+        """Returns whether edits of the program can be tried."""
+        return self._bench is not None
 
     def begin(self, item: pytest.Item) -> None:
         """Reruns all frozen tests after the first failure, its own exercise's first."""

@@ -20,7 +20,7 @@ class Failure(PlainData, TerminalRepr):
     """The failure of a test, for `longrepr`: its subject, what was wrong and, if known, why.
 
     `more` follows the text of `said`; `line`, the line to change, comes last. `builds_on` are other
-    exercises that are wrong. `was_hurried` tells whether the search for causes stopped early.
+    exercises that are wrong. `search` is a sentence on how the search for a line ended.
     """
 
     about: str
@@ -30,7 +30,7 @@ class Failure(PlainData, TerminalRepr):
     line: str = ""
     builds_on: list[str] = field(default_factory=list)
     drawing: list[str] = field(default_factory=list)
-    was_hurried: bool = False
+    search: str = ""
 
     @property
     def reprcrash(self) -> ReprFileLocation:

@@ -136,7 +136,6 @@ _FEWEST_ROWS = 3
 # Exercises that a note names.
 _MOST_NOTED = 3
 _COSTLY = "Every public test passes, but the notes above cost points: change that first."
-_CUT_SHORT = "The search for a line to change stopped early: `pytest --locate` finishes it."
 
 Failures = dict[str, Failure]
 
@@ -267,14 +266,14 @@ def _told(
 ) -> Iterator[PrintedCause]:
     """Yields the causes with their hints, the first few with an example failure.
 
-    The first cause without a line says so if the search for lines stopped early.
+    The first cause without a line says how the search for lines ended.
     """
-    hurried = (one for one in found if not one.places and failures[one.shown.id].was_hurried)
-    unfinished = next(hurried, None)
+    without = (one for one in found if not one.places and failures[one.shown.id].search)
+    searched = next(without, None)
     for number, cause in enumerate(found, 1):
         first = f"{number}. " if len(found) > 1 else ""
         head = [(f"{first}{cause.headline}", "red")]
-        more = [_CUT_SHORT] if cause is unfinished else []
+        more = [failures[cause.shown.id].search] if cause is searched else []
         if not in_full:
             yield PrintedCause([*head, *((line, "") for line in more)])
             continue

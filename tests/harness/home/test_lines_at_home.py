@@ -195,6 +195,14 @@ def test_no_edit_is_tried_if_it_could_crash_the_process(at_home):
     assert "fixes all failed tests" not in printed
 
 
+def test_an_unhurried_search_says_that_it_found_no_line(at_home):
+    """A student who waited for it learns that the fault is in more than one line."""
+    said = "No change of one line that was tried fixes this."
+    assert said in at_home("def double(x):\n    return x.sort().values.cumsum(-1) / 7", "--locate")
+    assert said not in at_home(VALUE, "--locate")
+    assert said not in at_home("from torch import vmap\n" + VALUE, "--locate")
+
+
 def test_the_fixed_line_is_shown_if_the_author_allows_it(at_home):
     """The handout carries the author's decision, so it holds at home as well."""
     assert "For example:" not in at_home(VALUE, "--locate")

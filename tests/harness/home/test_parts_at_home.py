@@ -79,7 +79,7 @@ def test_a_failure_is_a_paragraph_from_the_headline_to_the_line() -> None:
 def test_a_failure_crosses_between_processes_of_pytest(mistake: Diagnosis | None) -> None:
     """Pytest itself would keep only the text, from which no cause could be told."""
     said = FailedTest("t", "run_x", Status.ERROR, "wrong", Aspect.VALUES, mistake, (("a.py", 3),))
-    failure = Failure("Doubles.", said, ("t.py", 7), ["m"], "line", ["run_y"], ["#"], True)
+    failure = Failure("Doubles.", said, ("t.py", 7), ["m"], "line", ["run_y"], ["#"], "no line")
     crossing = SeveralProcesses()
     report = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", failure, "call")
 

@@ -10,6 +10,7 @@ import pytest
 from grader.core.causes import FailedTest
 from grader.core.points import CourseWorth
 from grader.core.verdict import Status
+from grader.home.causes import CUT_SHORT
 from grader.home.failure import Failure
 from grader.home.screen import PrintedCause, Screen
 from grader.home.summary import Folding, Summary, folded
@@ -89,7 +90,7 @@ def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
     """Returns what the end of a run prints about failures whose search stopped early."""
     folding = Folding(verbose=False)
     for said in failed:
-        folding.failures[said.id] = Failure("", said, ("t.py", 1), was_hurried=True)
+        folding.failures[said.id] = Failure("", said, ("t.py", 1), search=CUT_SHORT)
         folding.printed[said.id] = []
     written: list[str] = []
     terminal = SimpleNamespace(

@@ -58,6 +58,7 @@ Fails 3 tests in 1 exercise: `pytest -v` shows each.
 
 2. run_count: the result is 1: 6 was expected
 test_counts: The numbers are counted.
+No change of one line that was tried fixes this.
 = exercises =
 run_double  0 of 3 passed, 0 of 3.5 points
 run_count   0 of 1 passed, 0 of 1 points
