@@ -127,6 +127,32 @@ class _SharedStep(AdamW):
         self.t = state["t"]
 
 
+class _CommonStep(AdamW):
+    """An AdamW whose step count also goes on for parameters that have no gradient."""
+
+    steps = 0
+
+    def step(self, closure: Any = None) -> Any:
+        self.steps += 1
+        return super().step(closure)
+
+    def move(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["t"] = self.steps - 1
+        super().move(parameter, state, group)
+
+
+class _DecayOfAll(AdamW):
+    """An AdamW that also shrinks parameters that have no gradient."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    self.decay(parameter, group)
+        return super().step(closure)
+
+
 class _FirstOptions(AdamW):
     """An AdamW that uses the constructor's options in every group."""
 
@@ -176,6 +202,13 @@ MISTAKES = (
         lambda: _SharedStep,
     ),
     _mistake(
+        "adamw-step-without-gradient",
+        "Your step count goes on for a parameter that has no gradient, though its running means do "
+        "not change.",
+        "If a parameter's first gradient comes in the third step, what is t for it there?",
+        lambda: _CommonStep,
+    ),
+    _mistake(
         "adamw-state-shared",
         "Your parameters share their running means, so that each sees the gradients of the others.",
         "By what is the state of a parameter looked up?",
@@ -199,6 +232,13 @@ MISTAKES = (
         "Your weights do not decay.",
         "How should a weight change whose gradient is 0?",
         _adamw(decay=_left_out),
+    ),
+    _mistake(
+        "adamw-decay-without-gradient",
+        "Your weight decay shrinks parameters that have no gradient, but they should stay as they "
+        "are.",
+        "Which parameters does `step` leave out, and is the decay behind that check?",
+        lambda: _DecayOfAll,
     ),
     _mistake(
         "adamw-decay-away-from-zero",
