@@ -202,10 +202,10 @@ def verify(assignment: Assignment) -> Verification:
 
 
 def _verification(suite: Suite) -> Verification:
-    _check_wrong_functions(suite)
     root = suite.assignment.root
     judge = Judge(suite, SEED)
     explainer = Explainer(suite, load_mistakes(root, suite.references))
+    _check_wrong_functions(suite)
     solutions = load_references(root)
     references = Remembering(Functions(root, solutions))
     right = list(judge.grade(references))

@@ -285,8 +285,8 @@ def causes(
 ) -> tuple[Cause, ...]:
     """Returns the causes of failed tests, that of the first exercise first.
 
-    Missing exercises come last. `order` lists exercises before those that build on them; by default
-    the order is that of their tests.
+    Needless work comes after wrong answers, and missing exercises come last. `order` lists
+    exercises before those that build on them; by default the order is that of their tests.
 
     Tests share a cause if they share the mistake or the line, or, in one exercise, the message or a
     timeout. Wrong gradients of an exercise follow from its wrong values. A wrong answer without an
@@ -302,7 +302,14 @@ def causes(
         group.sort(key=lambda test: place[id(test)])
     groups.sort(key=lambda group: place[id(group[0])])
     found = _with_own_headlines(Cause(tuple(group), _telling(group)) for group in groups)
-    return tuple(sorted(found, key=lambda cause: cause.shown.status is Status.MISSING))
+    return tuple(sorted(found, key=_turn))
+
+
+def _turn(cause: Cause) -> int:
+    """Returns the sorting key of a cause: wrong answers, then needless work, then missing ones."""
+    if cause.shown.status is Status.MISSING:
+        return 2
+    return int(all(test.aspect in COUNTED_ASPECTS for test in cause.tests))
 
 
 def counted(found: Sequence[Cause]) -> str:

@@ -100,8 +100,10 @@ def extent(cause: Cause) -> str:
 
 def cost(cause: Cause) -> str:
     """Returns the points that a cause costs, in parentheses; "" if it costs none."""
-    lost = points(cause.lost)
-    return "" if lost == "0" or cause.shown.status is Status.NOT_GRADED else f"(-{lost} points)"
+    lost, several = points(cause.lost), len(cause.exercises)
+    if lost == "0" or cause.shown.status is Status.NOT_GRADED:
+        return ""
+    return f"(-{lost} points in {several} exercises)" if several > 1 else f"(-{lost} points)"
 
 
 def is_of_values(cause: Cause) -> bool:

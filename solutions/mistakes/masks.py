@@ -84,6 +84,12 @@ def _earlier_only(seq_len: int) -> Tensor:
     return _everything(seq_len).tril(-1)
 
 
+def _earlier_or_first(seq_len: int) -> Tensor:
+    mask = _earlier_only(seq_len)
+    mask[:1, :1] = True
+    return mask
+
+
 def _causal_anyway(queries: int, keys: int) -> Tensor:
     return torch.ones(queries, keys, dtype=torch.bool).tril()
 
@@ -179,12 +185,12 @@ MISTAKES = (
     ),
     Mistake(
         "causal-hides-self",
-        "Your causal mask hides each token from itself, and leaves the first one with nothing to "
-        "see.",
+        "Your causal mask hides tokens from themselves.",
         "Does a token come before, after or at its own position, and which of these may it see?",
         (
             Way({"causal_mask": _earlier_only}, (_CAUSAL_MASK, *CAUSAL)),
             Way({"causal_mask": _earlier_only, "mask_scores": _masked_finitely}, CAUSAL),
+            Way({"causal_mask": _earlier_or_first}, (_CAUSAL_MASK, *CAUSAL)),
         ),
     ),
 )

@@ -38,8 +38,8 @@ def test_rope(student, reference, draw, d_k):
 def test_rope_with_positions_that_broadcast(student, reference, draw, lead, position_lead):
     """Positions line up with the last of the leading axes and hold for those that they lack."""
     x, positions = draw(*lead, 5, 6), draw.integers(1, 29, *position_lead, 5)
-    inputs = rotation(6, 30, x, positions)
-    assert_matches(student(**inputs), reference(**inputs), up_to(30))
+    inputs = rotation(6, 31, x, positions)
+    assert_matches(student(**inputs), reference(**inputs), up_to(31))
 
 
 @exercise("run_rope", aspect="generality")

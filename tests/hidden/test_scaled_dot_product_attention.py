@@ -169,6 +169,7 @@ def test_attention_on_another_device(student, draw):
     """The inputs may lie on a GPU."""
     Q, K, V, mask = draw(2, 4, 6), draw(2, 5, 6), draw(2, 5, 3), draw.mask(2, 4, 5)
     assert_runs_on_another_device(student, Q, K, V, mask)
+    assert_runs_on_another_device(student, Q, K, V)
 
 
 @exercise("run_scaled_dot_product_attention", aspect="discipline")

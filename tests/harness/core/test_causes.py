@@ -316,7 +316,7 @@ def test_wrong_answers_join_the_known_cause_of_the_same_exercise():
 
 
 def test_needless_work_and_manners_are_no_wrong_answers():
-    """Wrong values explain neither; a strided input whose result is wrong they do explain."""
+    """A strided input whose result is wrong follows from wrong values. Needless work comes last."""
     known = failed("run_weights", mistake=INVERTED)
     strided = failed("run_weights", "test_strided", aspect=Aspect.DISCIPLINE)
     work = failed(
@@ -328,7 +328,7 @@ def test_needless_work_and_manners_are_no_wrong_answers():
         [known, strided, work, written, below], ORDER, {"run_attention": ["run_weights"]}
     )
     told = [[test.id.rpartition("::")[2] for test in cause.tests] for cause in found]
-    assert told == [["test_it", "test_strided"], ["test_work", "test_work"], ["test_own"]]
+    assert told == [["test_it", "test_strided"], ["test_own"], ["test_work", "test_work"]]
 
 
 def test_an_exception_is_no_reason_for_wrong_values_elsewhere():

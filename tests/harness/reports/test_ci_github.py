@@ -105,7 +105,7 @@ def test_a_mistake_in_several_exercises_gets_one_annotation(repository: Path) ->
     """GitHub shows only ten annotations of a kind."""
     both = [a_verdict(name, 0.0, diagnosis=DIAGNOSIS) for name in ("run_rope", "run_mha")]
     (said,) = annotated(a_grade("alice", *both), sources(repository))
-    assert said.title == "run_rope: halves are paired [rope-half-split] (-8 points)"
+    assert said.title == "run_rope: halves are paired [rope-half-split] (-8 points in 2 exercises)"
     assert said.message.endswith("1 test of run_rope; also fails run_mha: 1 test")
 
 

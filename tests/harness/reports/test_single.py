@@ -55,7 +55,7 @@ def test_a_mistake_is_shown_in_full_only_at_its_first_exercise():
     text = printed([once, failed("run_two", Aspect.VALUES, AGAIN)])
     assert text.count("index  expected") == 1
     assert text.count("3 of 4 values are wrong") == 1
-    headline = "run_one: your scores are not scaled [no-scale] (-2 points)"
+    headline = "run_one: your scores are not scaled [no-scale] (-2 points in 2 exercises)"
     assert f"{headline}\n  Hint: {MISTAKE.hint}" in text
     assert "1 test of run_one; also fails run_two: 1 test" in text
     assert AGAIN.explanation not in text
