@@ -76,9 +76,9 @@ def test_causal_self_attention_gradients(student, reference, draw):
 def test_causal_self_attention_gradients_before_a_far_larger_score(student, reference, draw):
     """A later token with the largest score by far makes no gradient infinite or NaN."""
     one = torch.eye(4)
-    inputs = {"W_query": one, "W_key": one, "W_value": draw(4, 3), "in_features": draw(2, 4, 4)}
+    inputs = {"W_query": one, "W_key": one, "W_value": draw(4, 4), "in_features": draw(2, 4, 4)}
     inputs["in_features"].abs_()[:, 2:] = 300.0
-    cotangent = draw(2, 4, 3)
+    cotangent = draw(2, 4, 4)
     cotangent[:, 2:] = 0.0
     assert_gradients_match(student, reference, cotangent, wrt=("in_features",), **inputs)
 

@@ -222,13 +222,19 @@ class EditableSources:
                 if own & _span(node):
                     used |= _used(node)
                     own |= _headers(node, own) | _inheriting(node, own)
-        for name, file in self._files.items():
-            for node in file.body:
+        statements = [(name, node) for name, file in self._files.items() for node in file.body]
+        before = -1
+        # A top-level value may be made of others: a compiled pattern of a table.
+        while before < len(used):
+            before = len(used)
+            for name, node in statements:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_span(node))
-                elif isinstance(node, ast.ClassDef) and node.name in used:
-                    own = lines.setdefault(name, set())
-                    own |= _headers(node, _span(node)) | _inheriting(node, own)
+                    used |= _used(node)
+        for name, node in statements:
+            if isinstance(node, ast.ClassDef) and node.name in used:
+                own = lines.setdefault(name, set())
+                own |= _headers(node, _span(node)) | _inheriting(node, own)
         return lines
 
 

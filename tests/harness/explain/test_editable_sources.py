@@ -98,6 +98,15 @@ def test_lines_that_ran_concern_the_defaults_and_values_that_they_use(tmp_path):
     assert concerned(tmp_path) == {}
 
 
+def test_a_value_concerns_the_values_that_it_is_made_of(tmp_path):
+    """A pattern may be compiled from a table in another file; what nothing reads is left out."""
+    program = "from rules import RULES\n\nPATTERN = joined(RULES)\n\ndef cut(text):\n"
+    (tmp_path / "a.py").write_text(f"{program}    return PATTERN.findall(text)\n")
+    (tmp_path / "rules.py").write_text('SPACE = " ?"\nRULES = [\n    SPACE,\n]\nOTHER = 1\n')
+    found = EditableSources.below(tmp_path).concerned([Passed("a.py", [6])])
+    assert found == {"a.py": {3, 6}, "rules.py": {1, 2, 3, 4}}
+
+
 @pytest.mark.parametrize(
     ("line", "name"),
     [(4, None), (11, "first"), (13, "first"), (15, "inner"), (16, "first"), (20, None), (24, "run"),

@@ -91,7 +91,10 @@ def test_an_entry_refers_to_the_exercise_that_has_its_cause() -> None:
     wrong = {"diagnosis": DIAGNOSIS, "where": where, "message": "4 of 6 numbers are wrong"}
     tests = [a_verdict(name, 0.0, 2.0, **wrong) for name in ("run_rope", "run_mha")]
     root, follows = read(results(a_grade("alice", *tests), Display()))["tests"]
-    assert "1 test of run_rope; also fails run_mha: 1 test (-4 points in 2 exercises)" in root["output"]
+    assert (
+        "1 test of run_rope; also fails run_mha: 1 test (-4 points in 2 exercises)"
+        in root["output"]
+    )
     assert follows["output"] == (
         "run_rope: halves are paired [rope-half-split]\n"
         "  The same cause as in run_rope (attention.py:12): see there."
