@@ -22,6 +22,8 @@ from grader.testing.course import AND, Foundations
 from grader.testing.outcome import TAKEN_OFF, WISH, in_words
 from grader.testing.outcome_cache import AnsweredCall, Ask
 
+_FREE = " (this costs no points)"
+
 
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
     """Yields the verdicts with the points that count, each as it is reached.
@@ -72,6 +74,8 @@ def applied(
             remark += f": {cost:g}% {TAKEN_OFF}"
             for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):
                 judged[place] = judged[place]._replace(score=score)
+        else:
+            remark += _FREE
         for place in earned if cost and earned else (earned or places)[:1]:
             message = remarked(tests[place].message, remark)
             judged[place] = judged[place]._replace(message=message)
@@ -91,7 +95,7 @@ def summary(uses: Uses, costs: Mapping[str, float]) -> str | None:
     called |= uses.at_import
     if not called:
         return None
-    free = "" if any(costs[use.name] for use in called) else " (this costs no points)"
+    free = "" if any(costs[use.name] for use in called) else _FREE
     return f"it uses {plain(in_words(called))}, {WISH}{free}"
 
 

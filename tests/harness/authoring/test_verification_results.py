@@ -234,20 +234,32 @@ def test_one_fault_is_enough_to_fail_the_verification(fault):
     assert not verified(**fault).holds
 
 
+def with_variants(folder: Path, variants: str) -> Path:
+    """Writes the tiny assignment with one mistake, whose variants are given as source."""
+    source = (
+        "import torch\nfrom types import SimpleNamespace\n"
+        f"lost = {{'id': 'lost', 'explanation': 'E.', 'hint': 'H?', 'variants': {variants}}}\n"
+        "MISTAKES = (SimpleNamespace(**lost),)\n"
+    )
+    return write_files(folder, TINY | {"solutions/mistakes.py": source})
+
+
 @pytest.mark.parametrize(
-    ("mistakes", "said"),
+    ("variants", "said"),
     [
         ('{"run_doubel": (lambda x: x,)}', "lost lists run_doubel, which is not an adapter: did"),
         ('{"run_double": (lambda y: y,)}', "lost cannot be called with the parameters of run_dou"),
     ],
 )
-def test_a_mistake_that_no_test_can_call_is_refused(tmp_path, mistakes, said):
+def test_a_mistake_that_no_test_can_call_is_refused(tmp_path, variants, said):
     """Each would be caught by the exception that it raises, whatever its author meant."""
-    source = (
-        "from types import SimpleNamespace\n"
-        f"lost = {{'id': 'lost', 'explanation': 'E.', 'hint': 'H?', 'variants': {mistakes}}}\n"
-        "MISTAKES = (SimpleNamespace(**lost),)\n"
-    )
-    root = write_files(tmp_path, TINY | {"solutions/mistakes.py": source})
+    root = with_variants(tmp_path, variants)
     with imported_alone(), pytest.raises(BadAssignment, match=said):
         verify(find_assignment(root))
+
+
+def test_a_builtin_function_may_be_a_mistake(tmp_path):
+    """Python does not know its parameters."""
+    root = with_variants(tmp_path, '{"run_double": (torch.exp,)}')
+    with imported_alone():
+        assert [one.mistake for one in verify(find_assignment(root)).trials] == ["lost"]

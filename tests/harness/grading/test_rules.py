@@ -141,7 +141,7 @@ def test_a_forbidden_call_that_costs_nothing_is_one_note(double):
     assert graded.score == 5.0
     assert messages_of(graded) == [
         "The submission uses torch.nn.Linear (adapters.py:5), which must be written by hand in "
-        "this assignment"
+        "this assignment (this costs no points)"
     ]
 
 
@@ -453,7 +453,7 @@ def test_attention_by_the_function_of_torch_gets_full_marks_and_a_note(tmp_path)
     assert f"it uses {SDPA} (adapters.py:5)" in graded.message
     assert [note for note in messages_of(graded) if SDPA in note] == [
         f"The submission uses {SDPA} (adapters.py:5), "
-        "which must be written by hand in this assignment"
+        "which must be written by hand in this assignment (this costs no points)"
     ]
 
 
