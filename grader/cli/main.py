@@ -33,7 +33,7 @@ GROUPS = {
     },
     "Hand grades on": {
         "export": ("export", "export"),
-        "feedback": ("feedback", "feedback"),
+        "feedback": ("export", "feedback"),
     },
     "Author an assignment": {
         "new": ("authoring", "new"),
