@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from grader.core.causes import (
-    ONE_OF_TWO,
-    PASSES_AT_HOME,
-    STEPS_TOLD,
-    Cause,
-    FailedTest,
-    begun_small,
-    titled,
-)
+from grader.core.causes import ONE_OF_TWO, PASSES_AT_HOME, STEPS_TOLD, Cause, FailedTest
+from grader.core.text import begun_small, titled
 from grader.core.verdict import Diagnosis, Status
 
 # The most other failures that are listed.

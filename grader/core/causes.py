@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from grader.core.points import total
-from grader.core.text import quantity
+from grader.core.text import quantity, titled
 from grader.core.verdict import COUNTED_ASPECTS, Aspect, Diagnosis, Status, Verdict
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
@@ -117,7 +117,7 @@ class FailedTest:
 
     @property
     def kind(self) -> str:
-        """Returns the line that is the same, except for numbers, for wrong answers of one kind."""
+        """Returns the line that only differs in numbers between wrong answers of one kind."""
         return self._second_line if _COUNTED.match(self._second_line) else self.outcome
 
     @property
@@ -133,10 +133,10 @@ class FailedTest:
         return _WRONG_VALUES if is_counted else " ".join(said.split()[:_TELLING_WORDS])
 
     def line(self, beginning: str) -> str | None:
-        """Returns the line below the first that has this beginning.
+        """Returns the line that begins like this; never the headline.
 
-        A submission can choose the first line, with an exception. The explainer writes all others,
-        or indents them.
+        A submission can choose the headline, with an exception. The explainer writes all other
+        lines, or indents them.
         """
         below = self.message.split("\n")[1:]
         return next((one for one in below if one.startswith(beginning)), None)
@@ -247,8 +247,8 @@ class Cause:
         """Returns the places in words, with "or" between alternatives."""
         told: dict[Place, str] = {}
         for test in self.tests:
-            has_place = test.places and test.status is not Status.MISSING
-            if has_place and test.places[0] not in told:
+            is_told = not test.places or test.places[0] in told
+            if not is_told and test.status is not Status.MISSING:
                 told[test.places[0]] = test.lines
         shown, more = list(told.values())[:_MOST_PLACES], len(told) - _MOST_PLACES
         return "; ".join(shown) + (f"; and {more} more" if more > 0 else "")
@@ -456,7 +456,7 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
 
 
 def _is_no_answer(test: FailedTest) -> bool:
-    """Returns whether a test failed by its work or its manners, whatever its answer."""
+    """Returns whether a test of efficiency or discipline failed, and not for wrong values."""
     return test.aspect in (*COUNTED_ASPECTS, Aspect.DISCIPLINE) and test.way != _WRONG_VALUES
 
 
@@ -475,31 +475,19 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Returns the root's most informative test: one with a mistake, else a line, else values."""
+    """Returns the root's most informative test.
+
+    A test that also fails on inputs at home comes before one with a mistake, a line or values.
+    """
     own = [test for test in group if test.exercise == group[0].exercise]
 
     def facts(test: FailedTest) -> tuple[bool, bool, bool, bool]:
-        is_fixed = not test.is_on_new_inputs
+        is_at_home = not test.is_on_new_inputs
         has_values = test.aspect is Aspect.VALUES
-        return is_fixed, test.mistake is not None, bool(test.places), has_values
+        return is_at_home, test.mistake is not None, bool(test.places), has_values
 
     return max(own, key=facts)
 
 
-def titled(exercise: str, sentence: str) -> str:
-    """Returns an exercise and a sentence about it: "run_rope: every value is wrong"."""
-    said = sentence.removesuffix(".")
-    if not exercise or re.match(rf"{re.escape(exercise)}\b", said):
-        return said
-    return f"{exercise}: {begun_small(said)}"
-
-
 def _at(said: str, lines: str) -> str:
-    return said if not lines or lines in said else f"{said} ({lines})"
-
-
-def begun_small(sentence: str) -> str:
-    """Returns the sentence as it stands after a colon; names and symbols keep their capitals."""
-    first = sentence.partition(" ")[0]
-    is_word = first.isalpha() and (first[1:].islower() or first == "A")
-    return sentence[:1].lower() + sentence[1:] if is_word else sentence
+    return said if not lines or has_place(said, lines) else f"{said} ({lines})"

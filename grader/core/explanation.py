@@ -25,17 +25,16 @@ from grader.core.verdict import (
     Where,
 )
 
-# The number of values that are kept of an answer.
-SAMPLE = 24
+_MOST_NUMBERS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer(PlainData):
-    """The answer to the `call`-th plain call of a test: its shape, and a sample of its values.
+    """A wrong answer in a test: its shape, and a sample of its values in `numbers`.
 
-    `plain` is whether the test is about values. `inputs` describes the arguments in words; `size`
-    is how many values they hold. `tolerance` is the relative and the absolute tolerance of the
-    dtype.
+    `call` is the number of the call in the test. `plain` is whether the test checks values.
+    `inputs` describes the arguments in words; `size` is how many values they hold. `tolerance` is
+    the relative and the absolute tolerance of the dtype.
     """
 
     test: str
@@ -74,7 +73,7 @@ class WrongAnswer(PlainData):
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswers(PlainData):
-    """The wrong answers of a submission to the telling calls of one exercise.
+    """The wrong answers of a submission in one exercise.
 
     `suspicion` names the likely fault, if there is a clue; `source` are lines of the submission.
     """
@@ -104,13 +103,14 @@ class WrongAnswers(PlainData):
 
 
 def spread_over(numbers: Sequence[float]) -> tuple[float, ...]:
-    """Returns at most `SAMPLE` of the numbers, evenly spread, in nine significant digits."""
-    if len(numbers) > SAMPLE:
-        step = (len(numbers) - 1) / (SAMPLE - 1)
-        numbers = [numbers[round(place * step)] for place in range(SAMPLE)]
+    """Returns a sample of the numbers, evenly spread, in nine significant digits."""
+    if len(numbers) > _MOST_NUMBERS:
+        step = (len(numbers) - 1) / (_MOST_NUMBERS - 1)
+        numbers = [numbers[round(place * step)] for place in range(_MOST_NUMBERS)]
     return tuple(float(f"{number:.9g}") for number in numbers)
 
 
+# Why words are missing until the explainer has written them.
 PENDING = "no explanation was added yet"
 
 
@@ -155,7 +155,7 @@ def lack_in_words(missing: str) -> str:
     return f"The explanation is incomplete, which does not affect the grade: {missing}."
 
 
-def wants_words(grade: Grade, names_matter: bool) -> bool:
+def needs_words(grade: Grade, names_matter: bool) -> bool:
     """Returns whether a grade needs words; `names_matter` if the assignment forbids names."""
     if grade.status is GradeStatus.NOT_GRADED:
         return False

@@ -1,4 +1,4 @@
-"""Scratch folders, which a command keeps while it runs; removal of folders, files written whole.
+"""Removal of folders, files written whole, and scratch folders that live as long as a command.
 
 All scratch folders lie in one folder of the grader's own. Each holds a file that names the folder
 and that the command keeps locked (flock(2)). The kernel releases the lock when the last process
@@ -74,7 +74,7 @@ def _empty(top: int) -> None:
 
 
 def _cleared(top: int, entry: os.DirEntry[str], names: Iterator[str]) -> bool:
-    """Returns whether an entry of `top` was removed, or anything in it was removed or moved up."""
+    """Removes an entry of `top`, or moves its folders up into `top`; False if nothing changed."""
     if not _is_folder(entry):
         return _done(os.unlink, entry.name, dir_fd=top)
     some = False
@@ -88,7 +88,7 @@ def _cleared(top: int, entry: os.DirEntry[str], names: Iterator[str]) -> bool:
 
 
 def _moved(name: str, folder: int, new_name: str, top: int) -> bool:
-    """Returns whether a folder in `folder`, made writable, could be moved into `top`."""
+    """Moves a folder in `folder` into `top`, if need be after making it writable; False if not."""
     return _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top) or (
         _done(_open_up, name, folder)
         and _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top)
@@ -143,7 +143,7 @@ def _open_up(name: str, within: int | None) -> None:
 
 
 def _done(action: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-    """Returns whether the system did what it was asked for."""
+    """Does something in the file system; False if the system refuses."""
     try:
         action(*args, **kwargs)
     except (OSError, ValueError, NotImplementedError):
@@ -243,7 +243,7 @@ def _claimed(base: Path) -> Scratch:
 
     Raises:
         FileNotFoundError: if the base was removed meanwhile.
-        BlockingIOError: if another process just looks whether it is abandoned.
+        BlockingIOError: if another process is checking whether it is abandoned.
     """
     entry = Path(tempfile.mkdtemp(dir=base))
     lock = os.open(entry / _LOCK, _FILE | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,4 +1,4 @@
-"""Text: harmless, short for people, as Python reads it, as TOML and JSON; the nearest known names.
+"""Text: harmless, short for people, as Python reads it, as TOML and JSON.
 
 A file may declare its encoding in its first two lines (PEP 263). In some encodings a comment that
 an editor shows is code to Python, and the other way round.
@@ -91,10 +91,37 @@ def quantity(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def ordinal(place: int) -> str:
+    """Returns the word for a place that is counted from 0: `first` for 0, `22nd` for 21."""
+    if place < len(_ORDINALS):
+        return _ORDINALS[place]
+    number = place + 1
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"
+
+
 def gained_in_words(number: float, is_full: bool) -> str:
     """Returns points that an exercise gets back: "full marks (+6 points)", or "+6 points"."""
     more = f"+{points(number)} point{'' if points(number) == '1' else 's'}"
     return f"full marks ({more})" if is_full else more
+
+
+def titled(exercise: str, sentence: str) -> str:
+    """Returns an exercise and a sentence about it: "run_rope: every value is wrong"."""
+    said = sentence.removesuffix(".")
+    if not exercise or re.match(rf"{re.escape(exercise)}\b", said):
+        return said
+    return f"{exercise}: {begun_small(said)}"
+
+
+def begun_small(sentence: str) -> str:
+    """Returns the sentence as it stands after a colon; names and symbols keep their capitals."""
+    first = sentence.partition(" ")[0]
+    is_word = first.isalpha() and (first[1:].islower() or first == "A")
+    return sentence[:1].lower() + sentence[1:] if is_word else sentence
 
 
 _DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from grader.core.explanation import Told
-from grader.core.text import one_line, plain
+from grader.core.text import one_line, ordinal, plain
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised, Traced
 from grader.core.wire.records import Line
@@ -20,7 +20,7 @@ from grader.explain.exceptions.explanation import call_in_words, fault_of, print
 from grader.explain.exceptions.operation import parsed_statement
 from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.comparison import single_number
-from grader.testing.contract import Adapter, counted
+from grader.testing.contract import Adapter
 from grader.testing.kinds import (
     DictType,
     Kind,
@@ -151,7 +151,7 @@ def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Ca
         return "A comma at the end of a line makes a tuple of one: leave it out."
     if len(fitting) == 1:
         return (
-            f"Its {counted(fitting[0])} element, {words}, has the right form: if that is the "
+            f"Its {ordinal(fitting[0])} element, {words}, has the right form: if that is the "
             f"answer, let {adapter.name} return it alone."
         )
     if len(fitting) == len(values) and isinstance(values[0], str | bytes):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grader.core.assignment import Assignment, Settings
 from grader.core.causes import NOT_CALLED, USED_UP
-from grader.core.explanation import PENDING, wants_words
+from grader.core.explanation import PENDING, needs_words
 from grader.core.names import several
 from grader.core.verdict import Grade, Status, Verdict
 from grader.explain.mistakes.clusters import apply_names
@@ -112,7 +112,7 @@ class Batch:
         If verdicts are kept, packages that were missing for the earlier grade are still missing.
         """
         task, grade = graded.task, graded.grade
-        if wants_words(grade, self._names_matter):
+        if needs_words(grade, self._names_matter):
             grade = replace(grade, unexplained=PENDING)
         if task.kept:
             lacking = {*grade.imports.lacking, *self._lacking.get(grade.submission, ())}

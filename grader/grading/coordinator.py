@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from grader.core.assignment import Assignment, Settings
-from grader.core.explanation import PENDING, explained, wants_words
+from grader.core.explanation import PENDING, explained, needs_words
 from grader.core.text import plain
 from grader.core.verdict import Grade
 from grader.grading.job.client import Follow, JobClient, JobLost
@@ -259,7 +259,7 @@ def graded_alone(
         suite = hashed(settings, assignment).suite_hash
         (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
         grade = replace(graded.grade, suite_hash=suite)
-        if not wants_words(grade, bool(assignment.forbidden)):
+        if not needs_words(grade, bool(assignment.forbidden)):
             return grade
         if not explain:
             return replace(grade, unexplained=PENDING)

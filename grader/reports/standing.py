@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from grader.core.cause_remarks import remarks
-from grader.core.causes import Cause, FailedTest, causes, has_place, titled
+from grader.core.causes import Cause, FailedTest, causes, has_place
 from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, points_of, total
-from grader.core.text import enumerated, first_line, one_line, plain, points, quantity
+from grader.core.text import enumerated, first_line, one_line, plain, points, quantity, titled
 from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 
 _LONGEST, _LONGEST_TITLE = 300, 500

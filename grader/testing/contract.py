@@ -19,6 +19,7 @@ import torch
 
 from grader.core.assignment import BadAssignment
 from grader.core.names import is_adapter
+from grader.core.text import ordinal
 from grader.core.wire.values import Value, in_words
 from grader.testing.kinds import (
     Anything,
@@ -254,9 +255,6 @@ def _said(annotation: Any) -> str:
     return getattr(annotation, "__qualname__", None) or str(annotation)
 
 
-_COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth")
-
-
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """One adapter: the kinds of its parameters, in order, and of its result.
@@ -373,14 +371,9 @@ def axis_names(wanted: Kind | None, rank: int) -> tuple[str, ...]:
         return numbered_axes(rank)
     if leading == 1:
         return ("the leading axis", *named)
-    return (*(f"the {counted(place)} leading axis" for place in range(leading)), *named)
+    return (*(f"the {ordinal(place)} leading axis" for place in range(leading)), *named)
 
 
 def numbered_axes(rank: int) -> tuple[str, ...]:
     """Returns names for axes of which only the numbers are known."""
     return tuple(f"axis {place}" for place in range(rank))
-
-
-def counted(place: int) -> str:
-    """Returns `first` for 0, `second` for 1, …"""
-    return _COUNTED[place] if place < len(_COUNTED) else f"{place + 1}th"

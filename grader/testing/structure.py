@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 import torch
 
-from grader.core.text import quantity
+from grader.core.text import ordinal, quantity
 from grader.core.wire.values import Value, in_words
-from grader.testing.contract import Adapter, axis_names, counted
+from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType, with_article
 
 _SHOWN = 3
@@ -281,7 +281,7 @@ def _one_more(wanted: Shape, got: Shape) -> Iterator[str]:
     extra = [place for place in range(len(got)) if _without(got, place) == wanted]
     sizes = {got[place] for place in extra}
     if len(extra) == 1:
-        yield f"Its {counted(extra[0])} axis, {got[extra[0]]} long, is one too many."
+        yield f"Its {ordinal(extra[0])} axis, {got[extra[0]]} long, is one too many."
     elif len(sizes) == 1:
         yield f"An axis of length {sizes.pop()} is one too many."
 
@@ -319,7 +319,7 @@ def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
     if len(pairs) == 1:
         ((one, other, place),) = pairs
         yield (
-            f"Its {counted(one)} and {counted(other)} axes, {got[one]} and {got[other]} long, are "
+            f"Its {ordinal(one)} and {ordinal(other)} axes, {got[one]} and {got[other]} long, are "
             f"still apart: together they would be {names[place]}, {wanted[place]} long."
         )
 

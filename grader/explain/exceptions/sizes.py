@@ -7,21 +7,17 @@ import math
 import re
 from collections.abc import Sequence
 
+from grader.core.text import ordinal
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, shape_of, source_of
 from grader.explain.exceptions.operation import Operation, Side
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
 _OPERANDS = r"operand (\d)"
 # Reductions whose first argument after the tensor is an axis, and those where it may be one.
 _ALONG = ("sum", "mean", "amax", "amin", "logsumexp")
 _PERHAPS_ALONG = ("max", "min")
 _EXCHANGES = ("transpose", "swapaxes")
-
-
-def _ordinal(number: str) -> str:
-    return _ORDINALS[int(number)] if int(number) < len(_ORDINALS) else f"{int(number) + 1}th"
 
 
 def _product(match: re.Match[str], raised: Raised) -> str:
@@ -273,7 +269,7 @@ def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
 def _subscripts(match: re.Match[str], _: Raised) -> str:
     names, axes, operand = match.groups()
     return (
-        f"The equation names {names} axes of the {_ordinal(operand)} tensor, which has {axes} "
+        f"The equation names {names} axes of the {ordinal(int(operand))} tensor, which has {axes} "
         "here. An ellipsis (...) in each term stands for any leading axes."
     )
 
@@ -283,7 +279,7 @@ def _subscript(match: re.Match[str], raised: Raised) -> str:
     named = letter if _is_of_an_equation(letter, raised) else "one"
     return (
         f"In an equation an axis has one length under one name: {named} is {size} in the "
-        f"{_ordinal(operand)} tensor, and {before} before."
+        f"{ordinal(int(operand))} tensor, and {before} before."
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from grader.core.causes import begun_small
+from grader.core.text import begun_small
 from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, mapped

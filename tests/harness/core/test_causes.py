@@ -417,6 +417,13 @@ def test_missing_exercises_are_one_cause_at_the_end():
     assert rest.sentence == "2 exercises are not written yet."
 
 
+def test_a_headline_has_the_line_unless_its_sentence_names_that_line():
+    """A place is not named by a longer line number that begins like it."""
+    for other, is_there in (("a.py:12", False), ("a.py:1", True)):
+        cause = one_cause(failed("run_mask", message=f"see {other}", places=(("a.py", 1),)))
+        assert cause.headline == f"run_mask: see {other}" + " (a.py:1)" * (not is_there)
+
+
 def test_headlines_keep_the_capitals_of_names_and_symbols():
     """After a colon only an ordinary word begins in lower case."""
     for explanation, begins in (("RoPE is", "RoPE"), ("A mask", "a mask"), ("Q and K", "Q and")):

@@ -8,6 +8,7 @@ from grader.core.text import (
     first_line,
     gained_in_words,
     one_line,
+    ordinal,
     plain,
     points,
     quantity,
@@ -16,6 +17,15 @@ from grader.core.text import (
 )
 
 pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("place", "word"),
+    [(0, "first"), (5, "sixth"), (6, "7th"), (11, "12th"), (20, "21st"), (102, "103rd")],
+)
+def test_a_place_has_an_ordinal(place: int, word: str) -> None:
+    """Places are counted from 0, words from the first."""
+    assert ordinal(place) == word
 
 
 @pytest.mark.parametrize(

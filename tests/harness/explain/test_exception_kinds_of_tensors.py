@@ -285,7 +285,7 @@ SIZES = [
     (
         "RuntimeError: einsum(): the number of subscripts in the equation (3) does not match the "
         "number of dimensions (2) for operand 5",
-        "The equation names 3 axes of the 6th tensor, which has 2 here.",
+        "The equation names 3 axes of the sixth tensor, which has 2 here.",
     ),
     (
         "RuntimeError: einsum(): the number of subscripts in the equation (3) does not match the "

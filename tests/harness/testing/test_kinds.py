@@ -20,7 +20,6 @@ from grader.testing.contract import (
     Adapter,
     CannotCross,
     axis_names,
-    counted,
     kind_of,
     read_contract,
     signature_of,
@@ -420,8 +419,6 @@ def test_axes_are_named_as_the_annotation_names_them():
     bare = TensorType("numeric", ("...",))
     assert axis_names(bare, 2) == axis_names(PlainType(int), 2) == ("axis 0", "axis 1")
     assert axis_names(None, 0) == ()
-    places = (0, 5, 6, 10)
-    assert [counted(place) for place in places] == ["first", "sixth", "7th", "11th"]
 
 
 # --- Contracts ----------------------------------------------------------------------------------
