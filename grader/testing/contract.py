@@ -121,7 +121,7 @@ def _single(annotation: Any) -> Kind:
         return TensorType("numeric", ("...",))
     if annotation is numpy.ndarray:
         return TensorType("numeric", ("...",), is_array=True)
-    if annotation in (*_LISTS, *_DICTS, *_SETS, tuple):
+    if annotation in (*_LISTS, *_DICTS, *_SETS, *_ITERATORS, tuple):
         return _several(annotation, annotation, ())
     if isinstance(annotation, type) and issubclass(annotation, tuple):
         fields = typing.get_type_hints(annotation)
@@ -133,7 +133,7 @@ def _single(annotation: Any) -> Kind:
 
 
 def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
-    if origin is type:
+    if origin is type and arguments:
         made = kind_of(arguments[0])
         if isinstance(made, ObjectType):
             return ClassType(made)
@@ -146,7 +146,7 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
     if origin in _ITERATORS:
         return IteratorType(_item(arguments))
     if origin is collections.abc.Iterable:
-        return _gone_through(ListType(_item(arguments)))
+        return _iterable(ListType(_item(arguments)))
     if origin is numpy.ndarray:
         return TensorType("numeric", ("...",), is_array=True)
     if origin in _LISTS:
@@ -163,7 +163,7 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
     raise _refused(annotation)
 
 
-def _gone_through(several: ListType) -> Kind:
+def _iterable(several: ListType) -> Kind:
     """Returns a list, or a kind that also takes a text file's lines or a module's parameters."""
     if several.item == PlainType(str):
         return IterableType(several, (TEXT,))
@@ -191,10 +191,11 @@ def _object(declared: type) -> ObjectType:
     methods = {
         name: signature_of(function, bound=True)
         for name, function in vars(declared).items()
-        if inspect.isfunction(function) and (name[0] != "_" or name in _SPECIAL)
+        if inspect.isfunction(function)
+        and (name[0] != "_" or name in _SPECIAL)
+        # Python gives this `__init__` to a Protocol that has none of its own.
+        and not function.__name__.startswith("_no_init")
     }
-    if "_no_init" in vars(declared).get("__init__", _object).__name__:
-        del methods["__init__"]
     hints = typing.get_type_hints(declared)
     return ObjectType(
         declared.__name__, methods, {n: _returned(n, hint) for n, hint in hints.items()}
@@ -285,6 +286,8 @@ class Adapter:
             TypeError: if the adapter does not take these arguments.
         """
         named = dict(zip(self.parameters, args, strict=False)) | dict(kwargs)
+        if twice := kwargs.keys() & {*self.parameters[: len(args)]}:
+            raise TypeError(f"{self.name} got {sorted(twice)} by position and by name")
         unknown = set(named) - set(self.parameters)
         if unknown or len(args) > len(self.parameters):
             raise TypeError(f"{self.name} has no parameter for {sorted(unknown) or args[-1]!r}")

@@ -28,7 +28,7 @@ RESULT = "the result"
 _PATTERN = 4
 # Patterns need expected values that span at least this many tolerances.
 _SPREAD = 100.0
-# So much smaller than the worst are the errors of values that are right beside wrong ones.
+# Right values beside wrong ones have errors this many times smaller than the worst.
 _APART = 100.0
 
 
@@ -79,7 +79,7 @@ def wrong_places(
 
 
 def _where_in_short(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
-    """Yields the wrong part of an axis, if it is the start or the end: at most half of it."""
+    """Yields each axis that is wrong from index 1 on, or in a short part at its start or end."""
     for axis, places, size in wrong_places(wrong, axes):
         first, last = places[0], places[-1]
         if size < 3 or len(places) != last - first + 1:
@@ -98,14 +98,14 @@ def _some(wrong: torch.Tensor, of: str) -> str:
 
 
 def _kinds(got: torch.Tensor, wrong: torch.Tensor) -> dict[str, int]:
-    """Returns how many `wrong` numbers are NaN, and how many infinite, without a kind of none."""
+    """Counts the `wrong` numbers that are NaN, and infinite; leaves out a count of 0."""
     kinds = {"NaN": got.isnan(), "infinite": got.isinf()}
     counts = {kind: int((wrong & which).sum()) for kind, which in kinds.items()}
     return {kind: count for kind, count in counts.items() if count}
 
 
 def _opposites(comparison: Comparison) -> dict[tuple[str, str], int]:
-    """Returns how many values are wrongly True, and wrongly False, without one that none is."""
+    """Counts the values that are wrongly True, and wrongly False; leaves out a count of 0."""
     wrong, got = comparison.ratio > 1, comparison.got
     counts = {
         ("True", "False"): int((wrong & (got == 1)).sum()),
@@ -136,14 +136,14 @@ def _pattern(comparison: Comparison) -> str:
     if (
         bool(factors.isfinite().all())
         and float(factors.min()) > 0
-        and _is_one(factors, factors - 1)
+        and _are_equal(factors, factors - 1)
     ):
         return f"is too {'large' if float(factors.mean()) > 1 else 'small'} by the same factor"
-    return "is off by the same amount" if _is_one(got - want, got - want) else ""
+    return "is off by the same amount" if _are_equal(got - want, got - want) else ""
 
 
-def _is_one(numbers: torch.Tensor, scale: torch.Tensor) -> bool:
-    """Returns whether numbers are equal up to a small share of the largest on a scale."""
+def _are_equal(numbers: torch.Tensor, scale: torch.Tensor) -> bool:
+    """Returns whether numbers differ by at most a small share of the largest value of `scale`."""
     spread = float(numbers.max() - numbers.min())
     return spread <= _ROUNDED * float(scale.abs().max())
 
@@ -350,7 +350,7 @@ def _strange(comparison: Comparison, wrong: torch.Tensor) -> str:
 
 
 def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
-    """Yields whether NaN fills whole rows and from which on, and how it can arise."""
+    """Yields which whole rows are NaN, if any, and how NaN or infinity can arise."""
     nan = comparison.strange & comparison.got.isnan()
     if not bool(nan.any()):
         if bool(comparison.strange.any()):
@@ -366,7 +366,7 @@ def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Itera
 
 
 def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
-    """Yields the places of axes outside which every number is right."""
+    """Yields a sentence on the indices of each axis to which the wrong values are confined."""
     said = []
     for axis, places, size in wrong_places(wrong, axes):
         words = _simply(places, size)

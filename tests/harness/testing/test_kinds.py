@@ -144,6 +144,7 @@ def misfits(annotation: Any, value: Any) -> list[str]:
         (Short, "a Short (f())"),
         (type[Counter], "the class of a Counter (count(), size)"),
         (collections.abc.Iterator[int], "an iterator over ints"),
+        (collections.abc.Iterator, "an iterator over anything"),
         (collections.abc.Generator[int, None, None], "an iterator over ints"),
         (torch.nn.Parameter, "a parameter"),
         (torch.nn.Module, MODULE),
@@ -178,6 +179,7 @@ class Untyped(tuple):
         (collections.deque, "deque"),
         (list[complex], "complex"),
         (type[int], r"type\[int\]"),
+        (typing.Type, "Type"),  # noqa: UP006
     ],
     ids=str,
 )
@@ -344,6 +346,7 @@ def test_arguments_are_bound_by_name():
     for args, kwargs, said in [
         ((), {"c": 1, "d": 2}, r"run_it has no parameter for \['c', 'd'\]"),
         ((1, [2], 3), {}, "run_it has no parameter for 3"),
+        ((1,), {"a": 2}, r"run_it got \['a'\] by position and by name"),
         ((1.5,), {}, "run_it: a must be an int, not "),
         ((1, [2, "x"]), {}, r"run_it: b\[1\] must be an int, not 'x'"),
     ]:
