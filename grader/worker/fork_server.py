@@ -123,7 +123,7 @@ def warm_up(
     import grader.worker.serving
     from grader.worker.observing.lines import WorkCounter
     from grader.worker.observing.watching import watch_operation
-    from grader.worker.stubs import load_no_compiler, use_native_meta_kernels
+    from grader.worker.uncompiled import load_no_compiler, use_native_meta_kernels
 
     loaded = (beartype, einops, jaxtyping, numpy, torch, grader.worker.serving)
     jaxtyping.config.update("jaxtyping_disable", True)

@@ -29,8 +29,8 @@ from grader.worker.loading import load
 from grader.worker.multiprocessing import do_without_forking
 from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import Functions, Living, absent, perform
-from grader.worker.stubs import do_without_compiling
 from grader.worker.trials.trials import Trying
+from grader.worker.uncompiled import do_without_compiling
 
 # The kernel attaches the sender's process id, as the judge sees it, to this first byte.
 HELLO = b"\0"

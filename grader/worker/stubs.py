@@ -3,10 +3,6 @@
 The finder comes last, and answers only imports in the submission's own code that do not handle the
 package's absence. An import in a `try` that catches ImportError, or a look-up, finds the package
 absent.
-
-Functions and modules that are given to `torch.compile` run uncompiled. A worker may start no
-compiler, and needs none: the values are the same, and observers see operations, lines and
-gradients.
 """
 
 from __future__ import annotations
@@ -15,20 +11,15 @@ import ast
 import contextlib
 import difflib
 import functools
-import gc
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
-import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import FrameType, FunctionType, ModuleType
-from typing import Any
-
-import torch
+from types import FrameType, ModuleType
 
 from grader.core.names import KNOWN_PACKAGES, SILENT
 from grader.worker.observing.lines import own_file
@@ -39,14 +30,14 @@ ANNOTATING = {
     "jax": {"Array": type("Array", (), {"__module__": "jax"})},
     "jax.typing": {"ArrayLike": type("ArrayLike", (), {"__module__": "jax.typing"})},
 }
-"""Names that annotate, by their module: jaxtyping makes types of these, and needs classes."""
+"""Classes for annotations, by their module: jaxtyping derives its types from them."""
 
 _WRITER = "torch.utils.tensorboard"
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 # These modules import jax when a name for annotations is taken from them.
 _ASKING = ("jaxtyping", "jaxtyping._pytree_type")
 _MISSPELT = 0.8
-# The same in a table of TOML, in setup.cfg and in a call of `setup`.
+# A name or a version in a table of TOML, in setup.cfg or in a call of `setup`.
 _STATED = re.compile(
     r"""(?:^|[(,])[ \t]*(name|version)[ \t]*=[ \t]*(?:["']([\w.!+-]+)["']|([\w.!+-]+)[ \t]*$)""",
     re.MULTILINE,
@@ -125,8 +116,8 @@ class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class OwnDistributions(importlib.metadata.DistributionFinder):
     """A finder of the submission's own packages, which were installed with pip at home.
 
-    A packaging file in the folder `home` may state a name and a version. Without one the version
-    is 0, and any module has it.
+    A packaging file in the folder `home` may state a name and a version. Each of `own_names` is
+    also the name of a package. Its version is the stated one, or 0.
     """
 
     def __init__(self, home: Path, own_names: Iterable[str]) -> None:
@@ -139,7 +130,7 @@ class OwnDistributions(importlib.metadata.DistributionFinder):
     def find_distributions(  # type: ignore[override]
         self, context: importlib.metadata.DistributionFinder.Context
     ) -> Iterator[importlib.metadata.Distribution]:
-        """Yields the distribution of that name, if the submission or a module of it has it."""
+        """Yields the distribution of that name, if it is one of the submission's own packages."""
         stated = _stated(self._home) if context.name else {}
         names = {*self._own_names, _normalised(stated.get("name", ""))}
         if context.name and _normalised(context.name) in names:
@@ -231,108 +222,3 @@ def _expects_absence(node: ast.Try | ast.With) -> bool:
 def _is_error(caught: ast.expr) -> bool:
     kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
     return any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in kinds)
-
-
-_INNER = "_orig_mod"
-
-
-class Compiled(torch.nn.Module):
-    """A module that wraps another one, as `torch.compile` returns it.
-
-    The wrapped module is `_orig_mod`, which also begins each name in the state dict. Everything
-    else that is read, called or set is the wrapped module's.
-    """
-
-    _orig_mod: Any
-
-    def __init__(self, module: torch.nn.Module) -> None:
-        super().__init__()
-        self._orig_mod = module
-
-    @property
-    def training(self) -> bool:
-        """Returns the mode of the wrapped module."""
-        return bool(self.__dict__["_modules"][_INNER].training)
-
-    @training.setter
-    def training(self, is_so: bool) -> None:
-        # torch sets it before there are modules.
-        for inner in self.__dict__.get("_modules", {}).values():
-            inner.training = is_so
-
-    def forward(self, *inputs: Any, **named: Any) -> Any:
-        """Calls the wrapped module."""
-        return self._orig_mod(*inputs, **named)
-
-    def __len__(self) -> int:
-        return len(self._orig_mod)
-
-    def __getattr__(self, name: str) -> Any:
-        inner = self.__dict__.get("_modules", {}).get(_INNER)
-        return inner if name == _INNER else getattr(inner, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == _INNER or hasattr(type(self), name):
-            super().__setattr__(name, value)
-        else:
-            setattr(self._orig_mod, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        delattr(self._orig_mod, name)
-
-
-def load_no_compiler() -> None:
-    """Makes torch call the functions that it excludes from compilation without `torch._dynamo`.
-
-    The first call of one would load that module, which takes a second. Optimizer steps and most
-    operations on the meta device are such calls (`torch/_compile.py`).
-    """
-    # Where another torch works differently, the module is loaded, and nothing else changes.
-    with contextlib.suppress(ImportError, KeyError):
-        from torch._compile import _disable_dynamo
-
-        code = _disable_dynamo(lambda: None).__code__
-        for one in gc.get_objects():
-            if type(one) is FunctionType and one.__code__ is code:
-                function = inspect.getclosurevars(one).nonlocals["fn"]
-                function.__dynamo_disable = function
-
-
-def use_native_meta_kernels() -> None:
-    """Makes torch's native kernels of the meta device run wherever there are any.
-
-    Torch replaces most of them by kernels in Python, for its compiler. Those make the same shapes
-    and dtypes, and take seven times as long.
-    """
-    # Where another torch works differently, its own kernels stay.
-    with contextlib.suppress(ImportError, AttributeError, KeyError):
-        registrations: Any = importlib.import_module("torch._meta_registrations")
-        replacing = registrations._meta_lib_dont_use_me_use_register_meta
-        operations = [_operation(key.split("/")[1]) for key in replacing._op_impls]
-        kernels = [(one, one.py_kernels[torch._C.DispatchKey.Meta]) for one in operations]
-        library: Any = torch.library.Library("aten", "IMPL", "Meta")  # type: ignore[no-untyped-call]
-        replacing._destroy()
-        registrations._meta_lib_dont_use_me_use_register_meta = library  # keeps it alive
-        for operation, kernel in kernels:
-            if not torch._C._dispatch_has_kernel_for_dispatch_key(operation.name(), "Meta"):
-                # An operation without a kernel passes the tests of devices untried.
-                with contextlib.suppress(RuntimeError):
-                    library.impl(operation, kernel)
-
-
-def _operation(name: str) -> Any:
-    """Returns an operation of torch by its name: `add.Tensor`, `relu`."""
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet), overload or "default")
-
-
-def do_without_compiling() -> None:
-    """Makes `torch.compile`, and a module's `compile`, leave everything uncompiled."""
-    torch.compile = _as_it_is
-
-
-def _as_it_is(model: Callable[..., Any] | None = None, **_options: Any) -> Any:
-    """Replaces `torch.compile`, as a call, or as a decorator with or without options."""
-    if model is None:
-        return _as_it_is
-    return Compiled(model) if isinstance(model, torch.nn.Module) else model

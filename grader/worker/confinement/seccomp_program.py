@@ -146,13 +146,13 @@ class FilterProgram:
             struct.pack_into("=I", code, (position + 1) * _INSTRUCTION.size - 4, pid)
         libc = ctypes.CDLL(None, use_errno=True)
         held = ctypes.create_string_buffer(bytes(code), len(code))
-        told = _Told(len(code) // _INSTRUCTION.size, ctypes.addressof(held))
+        program = _SockFprog(len(code) // _INSTRUCTION.size, ctypes.addressof(held))
         libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(told), 0, 0) != 0:
+        if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
 
 
-class _Told(ctypes.Structure):
+class _SockFprog(ctypes.Structure):
     """`struct sock_fprog` (seccomp(2))."""
 
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
@@ -181,7 +181,7 @@ _Code = list[tuple[int, int, int, int]]
 
 
 def _ranges(calls: Mapping[int, Ruling], default: Ruling) -> list[tuple[int, Ruling]]:
-    """Returns ranges of numbers with one decision each: the first number, and the decision."""
+    """Returns ranges of numbers with one ruling each: the first number, and the ruling."""
     return [
         next(alike) for _, alike in itertools.groupby(_starts(calls, default), lambda it: it[1])
     ]
@@ -201,7 +201,7 @@ def _starts(calls: Mapping[int, Ruling], default: Ruling) -> Iterator[tuple[int,
 def _search(ranges: list[tuple[int, Ruling]]) -> _Code:
     """Returns the instructions that find the range of a number by binary search."""
     if len(ranges) == 1:
-        return _decide(ranges[0][1])
+        return _rule(ranges[0][1])
     middle = len(ranges) // 2
     lower, upper = _search(ranges[:middle]), _search(ranges[middle:])
     least = ranges[middle][0]
@@ -210,9 +210,9 @@ def _search(ranges: list[tuple[int, Ruling]]) -> _Code:
     return [(_IF_NOT_LESS, 0, 1, least), (_JUMP, 0, 0, len(lower)), *lower, *upper]
 
 
-def _decide(decision: Ruling) -> _Code:
+def _rule(ruling: Ruling) -> _Code:
     code: _Code = []
-    for check in decision.checks:
+    for check in ruling.checks:
         code.append((_LOAD, 0, 0, _ARGUMENTS + 8 * check.argument))
         if check.mask != WORD:
             code.append((_AND, 0, 0, check.mask))
@@ -220,4 +220,4 @@ def _decide(decision: Ruling) -> _Code:
             hit, miss = (left, int(left == 0)) if check.among else (left + 1, 0)
             code.append((_IF_EQUAL, hit, miss, check.values[-1 - left]))
         code.append((_RETURN, 0, 0, check.action))
-    return [*code, (_RETURN, 0, 0, decision.otherwise)]
+    return [*code, (_RETURN, 0, 0, ruling.otherwise)]

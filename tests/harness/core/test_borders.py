@@ -64,6 +64,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.trials.exchange",
     "grader.worker.trials.memory",
     "grader.worker.trials.trials",
+    "grader.worker.uncompiled",
     "grader.worker.zygote",
 }
 EXPLAINING = ("grader.explain", "grader.home")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from grader.worker.stubs import Compiled
+from grader.worker.uncompiled import Compiled
 
 pytestmark = pytest.mark.unit
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.process
 SCRIPT = """
 import torch
 from torch.nn import functional as F
-from grader.worker.stubs import use_native_meta_kernels
+from grader.worker.uncompiled import use_native_meta_kernels
 
 x, few = torch.ones(2, 3, 4, device="meta"), torch.arange(3, device="meta")
 hides = torch.ones(3, 3, dtype=torch.bool, device="meta").tril()

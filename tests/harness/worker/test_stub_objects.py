@@ -35,14 +35,8 @@ from grader.worker.stub_packages import (
     names_exception,
     parallel_config,
 )
-from grader.worker.stubs import (
-    Compiled,
-    OwnDistributions,
-    SilentWriters,
-    StubFinder,
-    _as_it_is,
-    load_no_compiler,
-)
+from grader.worker.stubs import OwnDistributions, SilentWriters, StubFinder
+from grader.worker.uncompiled import Compiled, _as_it_is, load_no_compiler
 
 pytestmark = pytest.mark.unit
 
