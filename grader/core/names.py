@@ -1,7 +1,8 @@
-"""Names: adapters, devices, packages that courses use; how people read names, and misspell them."""
+"""Names: adapters, devices, packages and their absence; how people read and misspell names."""
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from collections.abc import Collection, Iterable
@@ -33,6 +34,27 @@ KNOWN_PACKAGES = frozenset({
 SILENT = ("tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX")
 # Packages whose stubs do all that matters.
 DO_WITHOUT = frozenset({*SILENT, "joblib"})
+
+_OF_ABSENCE = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+
+
+def expects_absence(node: ast.Try | ast.With) -> bool:
+    """Returns whether a `try` catches, or a `with` suppresses, the error of an absent package."""
+    if isinstance(node, ast.Try):
+        return any(
+            handler.type is None or _names_absence(handler.type) for handler in node.handlers
+        )
+    for item in node.items:
+        match item.context_expr:
+            case ast.Call(func=ast.Name("suppress") | ast.Attribute(attr="suppress"), args=kinds):
+                return any(map(_names_absence, kinds))
+    return False
+
+
+def _names_absence(caught: ast.expr) -> bool:
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(isinstance(one, ast.Name) and one.id in _OF_ABSENCE for one in kinds)
+
 
 _LONGEST = 120  # characters of one name in a sentence
 

@@ -23,7 +23,7 @@ from typing import IO, BinaryIO, Protocol, cast
 
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
-from grader.intake.copying import Admission, CopyFailed, PrivateCopy
+from grader.intake.copying import IMPOSSIBLE_NAME, Admission, CopyFailed, PrivateCopy
 from grader.intake.limits import MIB, CopyLimits, size_in_words
 from grader.intake.open_folder import CHUNK
 
@@ -178,7 +178,7 @@ def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admissi
             if copy.write(parts, _chunks(archive, member)):
                 written.add(parts)
             else:
-                admission.leave_out("names that this machine cannot hold", path)
+                admission.leave_out(IMPOSSIBLE_NAME, path)
     return admission
 
 
@@ -278,7 +278,7 @@ def unpack_zip(
                 continue
             check_readable(info)
             if not copy.write(parts, _member_chunks(archive, info)):
-                admission.leave_out("names that this machine cannot hold", "/".join(parts))
+                admission.leave_out(IMPOSSIBLE_NAME, "/".join(parts))
     return admission
 
 

@@ -26,6 +26,9 @@ from grader.intake.limits import (
 )
 from grader.intake.open_folder import FolderItem, OpenFolder, Parts, chunks, kind_in_words
 
+# Why something is not copied, in a note.
+IMPOSSIBLE_NAME = "names that this machine cannot hold"
+_NO_PERMISSION = "the grader may not read them"
 _SHOWN = 5
 _LONGEST_NAME = 255  # bytes, on every file system in use
 
@@ -45,7 +48,10 @@ class Admission:
         self._how_many: Counter[str] = Counter()
 
     def admits(self, parts: Sequence[str], size: int) -> bool:
-        """Returns whether to copy a file; leaves clutter out without a note."""
+        """Counts a file if the limits admit it, else notes why not; returns whether to copy it.
+
+        Clutter is left out without a note.
+        """
         if is_clutter(parts):
             return False
         path = "/".join(parts)
@@ -54,7 +60,7 @@ class Admission:
         if len(parts) > self._limits.depth:
             self.leave_out(f"more than {self._limits.depth} folders deep", path)
         elif not _can_be_named(parts):
-            self.leave_out("names that this machine cannot hold", path)
+            self.leave_out(IMPOSSIBLE_NAME, path)
         elif size > allowance.bytes_each:
             reason = f"larger than {size_in_words(allowance.bytes_each)}"
             self.leave_out(reason, f"{path} ({size_in_words(size)})")
@@ -97,9 +103,6 @@ def _can_be_named(parts: Sequence[str]) -> bool:
     except UnicodeEncodeError:
         return False
     return all(len(name) <= _LONGEST_NAME and b"\0" not in name for name in encoded)
-
-
-_NO_PERMISSION = "the grader may not read them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,12 @@ def content(folder: OpenFolder, file: SourceFile) -> Iterator[bytes]:
 
 
 def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission:
-    """Copies the files that `survey` admits, but leaves out unreadable ones."""
+    """Copies the files that `survey` admits, but leaves out unreadable ones.
+
+    Raises:
+        Unreadable: if the folder itself may not be read.
+        CopyFailed: if the machine fails to read or write.
+    """
     files, admission = survey(folder, limits)
     for file in files:
         try:
@@ -161,7 +169,7 @@ def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission
             admission.leave_out(_NO_PERMISSION, "/".join(file.parts))
             continue
         if not written:
-            admission.leave_out("names that this machine cannot hold", "/".join(file.parts))
+            admission.leave_out(IMPOSSIBLE_NAME, "/".join(file.parts))
     return admission
 
 
@@ -190,7 +198,7 @@ class _Walk:
                     yield file
 
     def _list(self, parts: Parts) -> list[FolderItem]:
-        """Returns the items of a folder, in order; past the limits, none."""
+        """Returns the items of a folder, in order, as far as the limits allow."""
         place = "/".join(parts)
         if len(parts) >= self._limits.depth:
             self._admission.leave_out(f"more than {self._limits.depth} folders deep", f"{place}/")

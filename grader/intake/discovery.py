@@ -165,7 +165,7 @@ def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
         while (name := f"{entry.name}-{number}") in taken:
             number += 1
         taken[name] += 1
-        named.append(dataclasses.replace(entry, name=name, shares=entry.name))
+        named.append(dataclasses.replace(entry, name=name, shared_name=entry.name))
         notes.append(
             f"The name {entry.name} was handed in more than once: it stands for "
             f"{_shown(first[entry.name].path)}, and {name} for {_shown(entry.path)}."

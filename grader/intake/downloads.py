@@ -35,7 +35,7 @@ from grader.intake.archives import (
     opened_zip,
     slashed,
 )
-from grader.intake.entry import Discovery, Entry, Piece, Skipped, called, compared
+from grader.intake.entry import Discovery, Entry, Piece, Skipped, names_of, normalised
 from grader.intake.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
 from grader.intake.open_folder import open_file, read_bounded
 
@@ -68,7 +68,7 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
             continue
         kept.append(replace(entry, authors=staying) if later else entry)
         for author, other in later.items():
-            who = called((author,))
+            who = names_of((author,))
             notes.append(
                 f"{who} handed in {entry.name} with others and {other.name} later: "
                 f"{other.name} counts for {who}."
@@ -79,8 +79,8 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
 def _key(author: Author) -> tuple[str, ...]:
     """Returns a key for a person; it is empty if only a name is known."""
     if author.email:
-        return (compared(author.email),)
-    return (compared(author.id), compared(author.name)) if author.id else ()
+        return (normalised(author.email),)
+    return (normalised(author.id), normalised(author.name)) if author.id else ()
 
 
 # Raised by `zipfile` and the decompressors for a file that is not a zip, damaged or encrypted.

@@ -37,7 +37,7 @@ class Entry:
 
     A submission that came from another machine carries what was found there: `left_out` are
     sentences, `refused` says why nothing of it can be graded. `named_only` means that only the
-    name says whose submission it is. If it was numbered, `shares` is its name without the number.
+    name says whose submission it is. `shared_name` is the name without its number, if it has one.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Entry:
     left_out: tuple[str, ...] = ()
     refused: str = ""
     named_only: bool = False
-    shares: str = ""
+    shared_name: str = ""
 
     @property
     def downloaded_as(self) -> tuple[str, ...]:
@@ -73,8 +73,8 @@ class Entry:
     def from_json(cls, row: Mapping[str, Any]) -> Entry:
         """Returns the entry that `as_json` wrote, without its authors."""
         pieces = tuple(Piece(place, name) for place, name in row["pieces"])
-        found = {"left_out": tuple(row["left_out"]), "refused": row["refused"]}
-        return cls(row["name"], Path(row["path"]), pieces, **found)
+        left_out, refused = tuple(row["left_out"]), row["refused"]
+        return cls(row["name"], Path(row["path"]), pieces, left_out=left_out, refused=refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,11 @@ class NothingToGrade(Refusal, ValueError):
     """A given path holds no submission; the text is one sentence that says why."""
 
 
-def compared(text: str) -> str:
+def normalised(text: str) -> str:
     """Returns an identifier in Unicode NFC, case-folded, without surrounding spaces."""
     return unicodedata.normalize("NFC", text).strip().casefold()
 
 
-def called(people: Iterable[Author]) -> str:
+def names_of(people: Iterable[Author]) -> str:
     """Returns the people's names, or their addresses or ids where no name is known."""
     return ", ".join(one.name or one.email or one.id for one in people)

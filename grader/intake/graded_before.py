@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from grader.core.submission import Author
-from grader.intake.entry import Discovery, Entry, called, compared
+from grader.intake.entry import Discovery, Entry, names_of, normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def keep_graded(
             name = _free_name(entry, taken, graded)
             taken.add(name)
             why = (
-                f"handed in under the name of {called(graded[entry.name].authors)}'s submission "
+                f"handed in under the name of {names_of(graded[entry.name].authors)}'s submission "
                 f"{entry.name}, whose grade stays"
             )
             unsure[name] = why
@@ -117,8 +117,8 @@ def _swapped(
     """
     given: dict[Entry, str] = {}
     taken = {entry.name for entry in entries}
-    for shared in dict.fromkeys(entry.shares for entry in entries if entry.shares):
-        group = [entry for entry in entries if shared in (entry.name, entry.shares)]
+    for shared in dict.fromkeys(entry.shared_name for entry in entries if entry.shared_name):
+        group = [entry for entry in entries if shared in (entry.name, entry.shared_name)]
         own = [entry.name for entry in group]
         beyond = [name for name in graded.keys() - taken if _is_numbered(name, shared)]
         for name in filter(graded.__contains__, [*own, *sorted(beyond)]):
@@ -169,7 +169,7 @@ def _in_addition(
     if before is not None and not before.unsure:
         return ""
     other = next((owners[key] for key in sorted(keys_of(entry.authors)) if key in owners), "")
-    return f"{called(entry.authors)} has a grade already, for {other}" if other else ""
+    return f"{names_of(entry.authors)} has a grade already, for {other}" if other else ""
 
 
 def _all_among(people: Sequence[Author], others: Set[str]) -> bool:
@@ -204,9 +204,9 @@ def are_others(name: str, one: Iterable[Author], other: Iterable[Author]) -> boo
 
 
 def _keys(people: Iterable[Author], kind: str) -> set[str]:
-    return {compared(getattr(person, kind)) for person in people} - {""}
+    return {normalised(getattr(person, kind)) for person in people} - {""}
 
 
 def _is_told_by(name: str, people: Iterable[Author]) -> bool:
     ends = tuple(f"{mark}{key}" for key in _keys(people, "id") for mark in "-_")
-    return bool(ends) and f"_{compared(name)}".endswith(ends)
+    return bool(ends) and f"_{normalised(name)}".endswith(ends)

@@ -27,7 +27,15 @@ from grader.intake.archives import (
     slashed,
     unpack_zip,
 )
-from grader.intake.copying import Admission, CopyFailed, PrivateCopy, SourceFile, content, survey
+from grader.intake.copying import (
+    IMPOSSIBLE_NAME,
+    Admission,
+    CopyFailed,
+    PrivateCopy,
+    SourceFile,
+    content,
+    survey,
+)
 from grader.intake.entry import Entry, Piece
 from grader.intake.limits import (
     CODE,
@@ -153,7 +161,7 @@ def _lay(
     path = "/".join(to)
     try:
         if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
-            admission.leave_out("names that this machine cannot hold", path)
+            admission.leave_out(IMPOSSIBLE_NAME, path)
     except OSError as error:
         raise Unreadable(f"{shortened(path)} cannot be read: {error.strerror}") from error
 

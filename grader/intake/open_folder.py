@@ -23,12 +23,10 @@ _BY_DESCRIPTOR = Path("/proc/self/fd")
 _LOOK_UP = getattr(os, "O_PATH", 0) if _BY_DESCRIPTOR.is_dir() else 0
 
 
-def open_regular(path: str | os.PathLike[str], within: int | None = None) -> int:
-    """Opens a regular file for reading; raises OSError for links, FIFOs, devices and sockets.
+def _open_regular(path: str | os.PathLike[str], within: int | None = None) -> int:
+    """Opens a regular file; the opened file is the checked one, even if names change meanwhile.
 
-    `within` is the descriptor of the folder where the path begins. The opened file is the checked
-    one, even if names change meanwhile. Devices are refused before they are opened, because opening
-    alone makes some of them act.
+    Devices are refused before they are opened, because opening alone makes some of them act.
     """
     if not _LOOK_UP:
         _must_be_regular(os.stat(path, dir_fd=within, follow_symlinks=False))
@@ -48,8 +46,11 @@ def open_regular(path: str | os.PathLike[str], within: int | None = None) -> int
 
 
 def open_file(path: str | os.PathLike[str], within: int | None = None) -> BinaryIO:
-    """Returns a regular file, open for reading; raises OSError as `open_regular`."""
-    return os.fdopen(open_regular(path, within), "rb")
+    """Returns a regular file, open for reading; raises OSError for anything else.
+
+    `within` is the descriptor of the folder where the path begins.
+    """
+    return os.fdopen(_open_regular(path, within), "rb")
 
 
 def chunks(file: BinaryIO, at_most: int) -> Iterator[bytes]:
@@ -60,7 +61,7 @@ def chunks(file: BinaryIO, at_most: int) -> Iterator[bytes]:
 
 
 def read_bounded(path: str | os.PathLike[str], at_most: int) -> bytes:
-    """Returns the first `at_most` bytes of a regular file; raises OSError as `open_regular`."""
+    """Returns the first `at_most` bytes of a regular file; raises OSError as `open_file`."""
     with open_file(path) as file:
         return b"".join(chunks(file, at_most))
 
@@ -123,7 +124,7 @@ class FolderItem:
 
 
 class OpenFolder:
-    """A folder that stays open while the context lasts; raises OSError if `path` is none.
+    """A folder that stays open while the context lasts; raises OSError if `path` is not a folder.
 
     `within` is the descriptor of the folder where the path begins. Methods take a place inside the
     folder as a tuple of names, and raise OSError if it holds nothing of the expected kind.

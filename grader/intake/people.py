@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.core.names import printable, several
 from grader.core.submission import Author
 from grader.core.text import Refusal
-from grader.intake.entry import Discovery, Entry, called, compared
+from grader.intake.entry import Discovery, Entry, names_of, normalised
 from grader.intake.limits import MIB
 from grader.intake.open_folder import read_bounded
 
@@ -250,7 +250,7 @@ def _strongest(
             if person is not None and directory.strength(author) < best[person][0]:
                 left[author] = None
                 doubts[entry.name].append(
-                    f"from {called((person.as_author(),))}, who handed in {best[person][1]}"
+                    f"from {names_of((person.as_author(),))}, who handed in {best[person][1]}"
                 )
         found.append(
             {author: person for author, person in left.items() if author != Author() or person}
@@ -273,12 +273,12 @@ class _Directory:
         has_accounts = any(_is_account(column) for person in people for column, _ in person.ids)
         for person in people:
             if person.email:
-                self._emails[compared(person.email)].append(person)
-                self._accounts[compared(person.email).partition("@")[0]].append(person)
-            for value in {compared(value) for _, value in person.ids}:
+                self._emails[normalised(person.email)].append(person)
+                self._accounts[normalised(person.email).partition("@")[0]].append(person)
+            for value in {normalised(value) for _, value in person.ids}:
                 self._ids[value].append(person)
             for value in {
-                compared(value)
+                normalised(value)
                 for column, value in person.ids
                 if _is_account(column) or not has_accounts
             }:
@@ -293,7 +293,7 @@ class _Directory:
             return {} if person is None else {Author(): person}
         if _is_clone(entry):
             (author,) = entry.authors
-            return {author: _only(self._users.get(compared(author.id), []))}
+            return {author: _only(self._users.get(normalised(author.id), []))}
         return {author: self._by_author(author) for author in entry.authors}
 
     def _by_author(self, author: Author) -> Person | None:
@@ -301,8 +301,8 @@ class _Directory:
 
         An address that is not on the roster rules out each person with an address.
         """
-        by_email = self._emails.get(compared(author.email), []) if author.email else []
-        by_id = self._ids.get(compared(author.id), []) if author.id else []
+        by_email = self._emails.get(normalised(author.email), []) if author.email else []
+        by_id = self._ids.get(normalised(author.id), []) if author.id else []
         by_name = self._names.get(_squashed(author.name), []) if author.name else []
         person = _only_in_all(by_email, by_id, by_name)
         is_contradicted = person is not None and author.email and person.email and not by_email
@@ -321,7 +321,7 @@ class _Directory:
         """Returns 2 for an id or an address, 1 for a person's name, 0 for the submission's name."""
         if author == Author():
             return 0
-        is_exact = compared(author.id) in self._ids or compared(author.email) in self._emails
+        is_exact = normalised(author.id) in self._ids or normalised(author.email) in self._emails
         return 2 if is_exact else 1
 
     def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
@@ -335,7 +335,7 @@ class _Directory:
         prefixes = [first[: hyphen.end()] for hyphen in re.finditer("-", first)]
         shared = [one for one in prefixes if all(entry.name.startswith(one) for entry in clones)]
         known = {
-            prefix: sum(compared(entry.name[len(prefix) :]) in self._users for entry in clones)
+            prefix: sum(normalised(entry.name[len(prefix) :]) in self._users for entry in clones)
             for prefix in shared
         }
         if not any(known.values()):
@@ -354,7 +354,7 @@ class _Directory:
         If it is one person's id and another person's name, returns nobody.
         """
         exact = (self._ids, self._emails, self._accounts)
-        by_exact = [people.get(compared(label), []) for people in exact]
+        by_exact = [people.get(normalised(label), []) for people in exact]
         is_no_name = any(by_exact) and any(map(str.isdecimal, label))
         by_name = [] if is_no_name else self._names.get(_squashed(label), [])
         return _only_in_all(*by_exact, by_name)
@@ -394,7 +394,7 @@ def _completed(author: Author, listed: Author) -> Author:
 
 def _id_column(author: Author, person: Person) -> str | None:
     """Returns the roster's column that holds the platform's id of a person."""
-    same = (name for name, value in person.ids if compared(value) == compared(author.id))
+    same = (name for name, value in person.ids if normalised(value) == normalised(author.id))
     return next(same, None)
 
 
@@ -402,7 +402,7 @@ def _sentences(entries: Sequence[Entry], found: Sequence[_People]) -> Iterator[s
     """Yields doubts for an instructor: groups known in part, and people with two submissions."""
     submissions: defaultdict[Person, list[str]] = defaultdict(list)
     for entry, own in zip(entries, found, strict=True):
-        unknown = [called((author,)) for author in own if own[author] is None]
+        unknown = [names_of((author,)) for author in own if own[author] is None]
         if unknown and len(unknown) < len(own):
             yield f"Not on the roster: {several(unknown)}, of {entry.name}."
         for person in own.values():
@@ -410,7 +410,7 @@ def _sentences(entries: Sequence[Entry], found: Sequence[_People]) -> Iterator[s
                 submissions[person].append(entry.name)
     for person, names in submissions.items():
         if len(names) > 1:
-            yield f"{called((person.as_author(),))} has several submissions: {several(names)}."
+            yield f"{names_of((person.as_author(),))} has several submissions: {several(names)}."
 
 
 def _rotations(name: str) -> Iterator[str]:

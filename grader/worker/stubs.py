@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from grader.core.names import KNOWN_PACKAGES, SILENT
+from grader.core.names import KNOWN_PACKAGES, SILENT, expects_absence
 from grader.worker.observing.lines import own_file
 from grader.worker.packages import Folders, Spec
 from grader.worker.stub_packages import WORKING, Phase, SilentModule, StubModule
@@ -33,7 +33,6 @@ ANNOTATING = {
 """Classes for annotations, by their module: jaxtyping derives its types from them."""
 
 _WRITER = "torch.utils.tensorboard"
-_CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 # These modules import jax when a name for annotations is taken from them.
 _ASKING = ("jaxtyping", "jaxtyping._pytree_type")
 _MISSPELT = 0.8
@@ -202,23 +201,7 @@ def _plain_lines(file: str) -> frozenset[int]:
 
 def _plain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Try | ast.With) and _expects_absence(node):
+        if isinstance(node, ast.Try | ast.With) and expects_absence(node):
             yield from node.body
         elif isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names):
             yield node
-
-
-def _expects_absence(node: ast.Try | ast.With) -> bool:
-    """Returns whether a `try` catches, or a `with` suppresses, the error of an absent package."""
-    if isinstance(node, ast.Try):
-        return any(handler.type is None or _is_error(handler.type) for handler in node.handlers)
-    for item in node.items:
-        match item.context_expr:
-            case ast.Call(func=ast.Name("suppress") | ast.Attribute(attr="suppress"), args=kinds):
-                return any(map(_is_error, kinds))
-    return False
-
-
-def _is_error(caught: ast.expr) -> bool:
-    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
-    return any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in kinds)

@@ -12,6 +12,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from grader.core.names import expects_absence
 from grader.core.submission import Needs, Submission
 from grader.intake.open_folder import is_file_at, read_bounded
 from grader.intake.programs.notebook import syntax_tree
@@ -93,13 +94,12 @@ def _array(value: Any) -> list[Any]:
 _MOST_FILES = 300
 _LONGEST_FILE = 1 << 17  # bytes
 _LONGEST_NAME = 100
-_CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 
 
 def read_needs(submission: Submission) -> Needs:
     """Follows the imports of the submission's adapters from file to file; runs nothing.
 
-    A module that is imported only in a `try`, or only for type checkers, is not needed.
+    A module is not needed if its absence is expected, or if only type checkers import it.
     """
     root = submission.root
     folders = [root / path for path in submission.import_paths]
@@ -154,16 +154,10 @@ def _imports(file: Path) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.ImportFrom):
             module = f"{node.module}." if node.module else ""
             yield from ((f"{module}{alias.name}", node.level) for alias in node.names)
-        elif isinstance(node, ast.Try) and any(map(_catches_absence, node.handlers)):
-            waiting += [*node.handlers, *node.orelse, *node.finalbody]
+        elif isinstance(node, ast.Try | ast.With) and expects_absence(node):
+            waiting += (one for one in ast.iter_child_nodes(node) if one not in node.body)
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             is_negated = isinstance(node.test, ast.UnaryOp)
             waiting += node.body if is_negated else node.orelse
         else:
             waiting += ast.iter_child_nodes(node)
-
-
-def _catches_absence(handler: ast.ExceptHandler) -> bool:
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = [one.id if isinstance(one, ast.Name) else None for one in caught]
-    return handler.type is None or any(name in _CAUGHT for name in names)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.core.submission import Author
 from grader.core.text import points
-from grader.intake.entry import compared
+from grader.intake.entry import normalised
 from grader.reports.export.scores import ExportRefused
 
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)*")
@@ -222,11 +222,11 @@ class Directory:
         self._by_group: dict[str, set[int]] = defaultdict(set)
         for row in self._rows.values():
             for index, key in zip(self._by_key, row.keys, strict=False):
-                index[compared(key)].add(row.number)
+                index[normalised(key)].add(row.number)
             for form in (form for name in row.names for form in _forms(name)):
                 self._by_name[form].add(row.number)
             for group in row.groups:
-                self._by_group[compared(group)].add(row.number)
+                self._by_group[normalised(group)].add(row.number)
 
     def rows_of(self, person: Author) -> Found:
         """Returns the person's row; the rows of its members if the person is a group.
@@ -252,7 +252,7 @@ class Directory:
             if "e-mail address" not in found and is_addressed:
                 raise NoRow("the e-mail address is not the one of that row")
             return Found((row,), is_exact or "e-mail address" in found)
-        group = compared(person.name)
+        group = normalised(person.name)
         members = self._by_group.get(group, set()) if group else set()
         if not members:
             raise NoRow(self._why_not(person))
@@ -264,8 +264,8 @@ class Directory:
         A platform's own numbers are small, so that numbers of rosters and groups equal them by
         chance. For these numbers, the names, if there is one, must also have a word in common.
         """
-        for depth, index in enumerate(self._by_key if compared(key) else ()):
-            rows = index.get(compared(key), set())
+        for depth, index in enumerate(self._by_key if normalised(key) else ()):
+            rows = index.get(normalised(key), set())
             if depth == 0:
                 rows = {number for number in rows if _alike(name, self._rows[number].names)}
             if rows:
@@ -285,7 +285,7 @@ class Directory:
 
     def _why_not(self, person: Author) -> str:
         first = self._by_key[0] if self._by_key and person.id else {}
-        others = first.get(compared(person.id), ())
+        others = first.get(normalised(person.id), ())
         labels = ", ".join(self._rows[number].label for number in others)
         return f"the number {person.id} is there that of {labels}" if labels else ""
 

@@ -8,7 +8,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.intake.copying import Admission
-from grader.intake.entry import Entry, Piece, called, compared
+from grader.intake.entry import Entry, Piece, names_of, normalised
 from grader.intake.graded_before import are_others, are_same, keys_of
 from grader.intake.limits import CopyLimits, FileAllowance
 
@@ -19,7 +19,7 @@ ALICE, BOB = Author("Alice Doe", "7", "alice@x.example"), Author("Bob Lee", "9",
 
 def test_identifiers_are_compared_without_case_spaces_and_normal_form() -> None:
     """Platforms write the same letter in two ways."""
-    assert compared(" ZOE\u0308 ") == compared("Zoë") == "zoë"
+    assert normalised(" ZOE\u0308 ") == normalised("Zoë") == "zoë"
 
 
 def test_people_are_known_by_ids_and_addresses() -> None:
@@ -59,7 +59,7 @@ def test_the_strongest_identifier_of_both_decides_who_is_another(
 def test_people_are_called_by_their_names_or_else_by_what_is_known() -> None:
     """An address is easier to recognise than a number."""
     people = [ALICE, Author("", "8", "c@x.example"), Author(id="9")]
-    assert called(people) == "Alice Doe, c@x.example, 9"
+    assert names_of(people) == "Alice Doe, c@x.example, 9"
 
 
 def test_a_submission_remembers_what_a_download_called_its_files() -> None:

@@ -136,13 +136,13 @@ def test_a_grade_that_is_itself_unsure_makes_no_other_one_unsure() -> None:
 def test_a_numbered_submission_gets_back_the_name_of_its_grade() -> None:
     """A new path before the first one took that name; people count more than content."""
     graded = {"s": old_grade_of(ALICE)}
-    new, numbered = an_entry("s", content="new"), an_entry("s-2", content="old", shares="s")
+    new, numbered = an_entry("s", content="new"), an_entry("s-2", content="old", shared_name="s")
     found = after_comparison(new, numbered, graded=graded)
     assert {entry.name: entry.path.name for entry in found.entries} == {"s": "old", "s-2": "new"}
     mine = an_entry("s", ALICE, content="new")
     found = after_comparison(mine, numbered, graded=graded)
     assert [entry.path.name for entry in found.entries if entry.name == "s"] == ["new"]
-    neither = an_entry("s-2", content="other", shares="s")
+    neither = an_entry("s-2", content="other", shared_name="s")
     found = after_comparison(new, neither, graded=graded)
     assert [entry.path.name for entry in found.entries] == ["new", "other"]
     assert after_comparison(numbered, graded=graded).entries == (numbered,)
@@ -165,10 +165,10 @@ def test_every_submission_of_one_name_gets_back_the_name_of_its_grade(
     digests = {"s": "a", "s-2": "b", "s-5": "c", "s-x": "new"}
     graded = {name: GradedBefore((), digest) for name, digest in digests.items()}
     first, *others = (
-        an_entry(f"s-{number}", content=content, shares="s")
+        an_entry(f"s-{number}", content=content, shared_name="s")
         for number, content in enumerate(contents, 1)
     )
-    first = dataclasses.replace(first, name="s", shares="")
+    first = dataclasses.replace(first, name="s", shared_name="")
     found = after_comparison(first, *others, graded=graded)
     assert {entry.name: entry.path.name for entry in found.entries} == names
 

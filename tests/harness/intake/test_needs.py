@@ -41,6 +41,8 @@ def imported(
         ("try:\n    import einx\nexcept (KeyError, ModuleNotFoundError): ...", set()),
         ("try:\n    import einx\nexcept: ...", set()),
         ("try:\n    import einx\nexcept Exception: ...", set()),
+        ("with suppress(ImportError):\n    import einx", set()),
+        ("with suppress(KeyError):\n    import einx", {"einx"}),
         ("try:\n    import einx\nexcept KeyError: ...", {"einx"}),
         ("try:\n    import einx\nexcept module.Error: ...", {"einx"}),
         ("try:\n    import einx\nexcept KeyError: ...\nexcept ImportError: ...", set()),
