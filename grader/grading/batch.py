@@ -360,7 +360,7 @@ class MissingExplanations:
             StoreError: if words cannot be stored.
         """
         for name in self.changed:
-            self._store.set_missing(name, _OUTDATED if name in self._outdated else _CHANGED)
+            self._store.set_unexplained(name, _OUTDATED if name in self._outdated else _CHANGED)
         if self._tasks:
             with pools(self._settings) as pool:
                 yield from explain_each(pool, self._store, self._tasks)

@@ -178,7 +178,7 @@ class Store(Results):
                 set_value(database, key, text)
 
     def unexplained(self) -> dict[str, str]:
-        """Returns, by submission without all words, the reason, in class order."""
+        """Returns why words of submissions are missing, by name, in class order."""
         query = (
             "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
             "ORDER BY position, name"
@@ -280,7 +280,7 @@ class Store(Results):
             message, missing = well_formed(words.message), well_formed(words.missing)
             database.execute(said, (message, missing, number))
 
-    def set_missing(self, submission: str, why: str) -> None:
+    def set_unexplained(self, submission: str, why: str) -> None:
         """Writes why a submission's words are incomplete; those that it has stay."""
         with self._change() as database:
             said = "UPDATE submission SET unexplained = ? WHERE name = ?"
@@ -302,7 +302,7 @@ class Store(Results):
                 self.people = read_people(database)
 
     def keep_only(self, names: Sequence[str]) -> None:
-        """Deletes submissions that are not among `names`, the present class in its order."""
+        """Deletes submissions that are not among `names`, and puts the others in that order."""
         positions = {well_formed(name): position for position, name in enumerate(names)}
         with self._change() as database:
             known = database.execute("SELECT name, position FROM submission").fetchall()
@@ -316,7 +316,7 @@ class Store(Results):
             database.executemany("UPDATE submission SET position = ? WHERE name = ?", moved)
 
     def clear(self) -> None:
-        """Deletes all grades, and the options."""
+        """Deletes all grades, the options, and the names that an instructor gave."""
         with self._change() as database:
             for table in _OF_GRADES:
                 database.execute(f"DELETE FROM {table}")
