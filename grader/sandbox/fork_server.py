@@ -20,7 +20,7 @@ from grader.core.text import Refusal
 from grader.sandbox.cgroup_grounds import find_ground
 from grader.sandbox.cgroups import Ground, Group, GroupBounds, NoGround
 from grader.sandbox.usage_watch import Usage
-from grader.sandbox.zygote import Zygote, heard, hung_up
+from grader.sandbox.zygote import Zygote, end_of_output, hung_up
 
 START_SECONDS = 120.0
 _ORDER_SECONDS = 20.0
@@ -214,10 +214,10 @@ class ForkServer:
         os.close(self._life)
         self._control.close()
         # If the fork server ended by itself, its reaper says why, unless it is signalled too.
-        said, has_ended = heard(self._complaints, _SECONDS_TO_END if has_ended else 0)
+        said, has_ended = end_of_output(self._complaints, _SECONDS_TO_END if has_ended else 0)
         if not has_ended:
             self._signal(os.kill, signal.SIGTERM)
-            more, has_ended = heard(self._complaints, _SECONDS_TO_END)
+            more, has_ended = end_of_output(self._complaints, _SECONDS_TO_END)
             said += more
         if not has_ended:
             self._signal(os.killpg, signal.SIGKILL)

@@ -45,26 +45,26 @@ class Clock:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._its_delay = _opened(f"/proc/{pid}/schedstat")
-        self._own_delay = _opened("/proc/thread-self/schedstat")
+        self._its_statistics = _opened(f"/proc/{pid}/schedstat")
+        self._own_statistics = _opened("/proc/thread-self/schedstat")
         # The kernel's last numbers for the process, and the time of short answers since then.
-        self._processor = self._delay = self._untold = 0.0
-        self._processor, self._delay = self._told()
+        self._processor = self._delay = self._unmeasured = 0.0
+        self._processor, self._delay = self._measured()
         self.start()
 
     def start(self) -> None:
         """Starts the measurement."""
-        self._own_before = _delayed(self._own_delay)
+        self._own_delay_before = _delayed(self._own_statistics)
         self._started = time.monotonic()
 
     def stop(self) -> Taken:
         """Ends the measurement and returns the time taken since the start."""
         taken = self.taken()
         if taken.wall < _SHORT:
-            self._untold += taken.wall
+            self._unmeasured += taken.wall
         else:
-            self._processor, self._delay = self._told()
-            self._untold = 0.0
+            self._processor, self._delay = self._measured()
+            self._unmeasured = 0.0
         return taken
 
     def taken(self) -> Taken:
@@ -72,22 +72,22 @@ class Clock:
         wall = time.monotonic() - self._started
         if wall < _SHORT:
             return Taken(wall, wall)
-        processor, delay = self._told()
-        own_delay = _delayed(self._own_delay) - self._own_before
+        processor, delay = self._measured()
+        own_delay = _delayed(self._own_statistics) - self._own_delay_before
         return Taken(
             wall,
-            max(processor - self._processor - self._untold, 0.0),
+            max(processor - self._processor - self._unmeasured, 0.0),
             min(delay - self._delay + own_delay, wall),
         )
 
     def close(self) -> None:
         """Closes the kernel's files that it reads."""
-        for descriptor in (self._its_delay, self._own_delay):
+        for descriptor in (self._its_statistics, self._own_statistics):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._its_delay = self._own_delay = -1
+        self._its_statistics = self._own_statistics = -1
 
-    def _told(self) -> tuple[float, float]:
+    def _measured(self) -> tuple[float, float]:
         """Returns the process's seconds on all processors, and those in which it waited for one.
 
         The processor time comes from the process's clock in the kernel (clock_getcpuclockid(3)). If
@@ -95,7 +95,7 @@ class Clock:
         """
         if sys.platform == "linux":
             try:
-                return time.clock_gettime((~self._pid << 3) | 2), _delayed(self._its_delay)
+                return time.clock_gettime((~self._pid << 3) | 2), _delayed(self._its_statistics)
             except OSError:
                 return self._processor, self._delay
         return 0.0, 0.0

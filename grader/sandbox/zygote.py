@@ -108,7 +108,7 @@ class Zygote:
     def stderr(self) -> str:
         """Returns the end of its stderr so far."""
         stream = self._process.stderr
-        return heard(stream.fileno(), 0)[0] if stream is not None else ""
+        return end_of_output(stream.fileno(), 0)[0] if stream is not None else ""
 
     def close_own(self) -> None:
         """Closes the channel, and ends the zygote if this very process started it."""
@@ -135,8 +135,8 @@ def hung_up(channel: socket.socket) -> bool:
     return bool(poll.poll(0))
 
 
-def heard(pipe: int, seconds: float) -> tuple[str, bool]:
-    """Returns the end of what is written to a pipe in some seconds, and whether it was closed."""
+def end_of_output(pipe: int, seconds: float) -> tuple[str, bool]:
+    """Returns the end of the output that comes in some seconds, and whether the pipe was closed."""
     said, deadline = b"", time.monotonic() + seconds
     while select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
         piece = os.read(pipe, 1 << 16)

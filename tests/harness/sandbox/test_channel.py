@@ -16,7 +16,7 @@ from grader.core.wire.values import BadFrame
 from grader.sandbox.fork_server import _ask_for_senders, _received
 from grader.sandbox.limits import Allowance
 from grader.sandbox.worker import Exchange, WorkerLost, _bounds
-from grader.sandbox.zygote import _environment, heard, hung_up
+from grader.sandbox.zygote import _environment, end_of_output, hung_up
 
 pytestmark = pytest.mark.unit
 
@@ -179,16 +179,16 @@ def test_a_small_worker_has_slack_for_changed_pages():
 # --- Pipes and channels --------------------------------------------------------------------------
 
 
-def test_the_end_of_what_a_pipe_says_is_heard():
+def test_the_end_of_the_output_of_a_pipe_is_read():
     """The second result says whether the pipe was closed."""
     reading, writing = os.pipe()
-    assert heard(reading, 0) == ("", False)
+    assert end_of_output(reading, 0) == ("", False)
     os.write(writing, b"a" * 5000 + b"\xffend")
-    said, is_closed = heard(reading, 0.01)
+    said, is_closed = end_of_output(reading, 0.01)
     assert (said, is_closed) == ("a" * (4096 - 4) + "\ufffdend", False)
     os.write(writing, b"more")
     os.close(writing)
-    assert heard(reading, 60.0) == ("more", True)
+    assert end_of_output(reading, 60.0) == ("more", True)
     os.close(reading)
 
 

@@ -162,10 +162,10 @@ def test_a_process_that_has_ended_keeps_its_last_times(kernel):
 def test_a_clock_reads_the_kernels_files_until_it_is_closed():
     clock = Clock(os.getpid())
     assert clock._processor > 0
-    descriptors = clock._its_delay, clock._own_delay
+    descriptors = clock._its_statistics, clock._own_statistics
     assert all(limits._delayed(one) >= 0 for one in descriptors)
     clock.close()
-    assert (clock._its_delay, clock._own_delay) == (-1, -1)
+    assert (clock._its_statistics, clock._own_statistics) == (-1, -1)
     clock.close()
     for one in descriptors:
         with pytest.raises(OSError, match="Bad file"):
