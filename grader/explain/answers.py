@@ -40,7 +40,7 @@ _LONGEST = 40
 def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | None = None) -> str:
     """Returns the description of a value that the contract refuses, and the line of its origin."""
     misfit = _misfit(adapter, value, call)
-    told = _of_a_part if misfit.place else _of_all
+    told = _part_refused if misfit.place else _whole_refused
     said, *advice = told(adapter, misfit, call, line)
     if adapter.is_item:
         # An item is computed while the test iterates: `line` computed only a part of it.
@@ -71,7 +71,9 @@ def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
     return next(adapter.result.misfits(value, adapter.sizes(call.arguments)))
 
 
-def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
+def _whole_refused(
+    adapter: Adapter, misfit: Misfit, call: Call, line: Line | None
+) -> Iterator[str]:
     """Yields what is wrong with a value as a whole, then advice."""
     wanted, value = misfit.wanted, misfit.value
     shape = adapter.expected_shape(call.arguments)
@@ -84,7 +86,7 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> 
             return
         dtype = str(value.dtype).removeprefix("torch.")
         yield f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
-        yield from _of_another_dtype(wanted, value)
+        yield from _dtype_advice(wanted, value)
         return
     verb = "be" if adapter.is_item else "return"
     yield f"{adapter.name} must {verb} {wanted}, not {_described(value)}"
@@ -95,7 +97,7 @@ def _of_all(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> 
     yield from [fits] if fits else _advice(wanted, value, line)
 
 
-def _of_a_part(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
+def _part_refused(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
     """Yields what is wrong with one part of a value, then advice."""
     wanted, value = misfit.wanted, misfit.value
     if misfit.absent or misfit.beyond:
@@ -168,7 +170,7 @@ def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
     words = value.description if isinstance(value, Foreign) else ""
     is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
     if value is None:
-        yield _without_a_return(line)
+        yield _return_advice(line)
     elif isinstance(value, float) and wanted == PlainType(int):
         divides = line is not None and re.search(r"(?<!/)/(?!/)", line.source)
         whole = "/ always gives a float, // a whole number."
@@ -190,10 +192,10 @@ def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
     elif isinstance(value, torch.Tensor) and isinstance(wanted, ListType | DictType):
         yield "The numbers of a tensor are Python's after .tolist()."
     elif isinstance(value, list | tuple) and is_tensor:
-        yield _of_several(value, line)
+        yield _list_advice(value, line)
 
 
-def _without_a_return(line: Line | None) -> str:
+def _return_advice(line: Line | None) -> str:
     source = "" if line is None else line.source
     if _prints_one_value(source):
         return "A printed value is not returned: write return in the place of print."
@@ -206,14 +208,14 @@ def _without_a_return(line: Line | None) -> str:
 
 
 def _prints_one_value(source: str) -> bool:
-    """Returns whether a line prints a single value that is no text."""
+    """Returns whether a line prints a single value that is not a text."""
     match parsed_statement(source.strip()):
         case ast.Expr(ast.Call(ast.Name("print"), [value], [])):
             return not isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
     return False
 
 
-def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:
+def _list_advice(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:
     """Returns advice for a list or tuple that should be a tensor."""
     if any(isinstance(one, torch.Tensor | Elsewhere) for one in values):
         return "torch.stack and torch.cat make one tensor of several."
@@ -222,7 +224,7 @@ def _of_several(values: list[Value] | tuple[Value, ...], line: Line | None) -> s
     return "torch.tensor makes a tensor of a list of numbers."
 
 
-def _of_another_dtype(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterator[str]:
+def _dtype_advice(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterator[str]:
     if wanted.category != "boolean" or not isinstance(value, torch.Tensor) or not value.numel():
         return
     if bool(((value == 0) | (value == 1)).all()):

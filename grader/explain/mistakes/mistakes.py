@@ -37,8 +37,9 @@ _NUDGES = 4
 class KnownMistakes:
     """The mistakes in `solutions.mistakes`, alone and in pairs; a `Catalogue`.
 
-    Beside `MISTAKES` and `combined`, that module may hold `DROPPED_FROM`: by exercise, the
-    argument whose values a dropout sets to zero. A mistake has `id`, `explanation`, `hint` and
+    That module holds `MISTAKES`. It may hold `combined`, a function that returns the variants of
+    two mistakes together, if any. It may also hold `DROPPED_FROM`: by exercise, the argument whose
+    values a dropout sets to zero. A mistake has `id`, `explanation`, `hint` and
     `variants`. A mistake may also have these attributes.
 
     - `own_dtype`: its variants compute in the dtype of the inputs, because rounding or overflow
@@ -178,7 +179,9 @@ class KnownMistakes:
             except Exception:  # a mistake may not fit a case at all
                 return None
 
-    def _is_chance(self, function: Callable[..., Any], call: Call, exact: torch.Tensor) -> bool:
+    def _depends_on_seed(
+        self, function: Callable[..., Any], call: Call, exact: torch.Tensor
+    ) -> bool:
         """Returns whether a function's answer changes with the seed."""
         again = self._answer(function, call_in_float64(replace(call, seed=call.seed + 1)))
         if again is None:
@@ -216,7 +219,7 @@ class KnownMistakes:
             return None
         if call.adapter in self.dropped_from:
             return dropped(exact, call, self.dropped_from[call.adapter])
-        if name == _RIGHT and self._is_chance(function, call, exact):
+        if name == _RIGHT and self._depends_on_seed(function, call, exact):
             return None
         if name not in self._in_own_dtype:
             return Numbers(exact)

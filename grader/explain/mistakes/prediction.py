@@ -31,7 +31,7 @@ class Numbers:
 
     @property
     def tells(self) -> bool:
-        """Returns whether the values differ from other answers by more than rounding."""
+        """Returns whether rounding leaves the values clear enough to compare."""
         return not_blurred(self.value, self.rounding)
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
@@ -61,7 +61,7 @@ def same_numbers(
 
 
 def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
-    """Returns whether predicted values differ from other answers by more than rounding."""
+    """Returns whether rounding is small beside the largest of the predicted values."""
     if rounding == 0:
         return True
     finite = predicted[predicted.isfinite()].double()
@@ -168,22 +168,22 @@ class Catalogue(Protocol):
         """Returns the steps to an answer that are equal whatever numbers the inputs hold."""
 
 
-# A row holds the sizes of the answer's axes (-1 for missing ones), the sample and the rounding. Its
-# last value is 1 if there is an answer at all.
+# A row holds the sizes of the answer's axes (-1 for missing ones), the sample and the rounding. The
+# row of a dropout begins with its properties. The last value is 1 if there is an answer at all.
 _AXES = 8
 _WIDTH = _AXES + SAMPLE + 2
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A predicted answer, known by its shape and a few of its values."""
+    """A predicted answer, of which `numbers` hold the sizes of the axes and a few values."""
 
     numbers: torch.Tensor
     rounding: float
 
     @property
     def tells(self) -> bool:
-        """Returns whether the values differ from other answers by more than rounding."""
+        """Returns whether rounding leaves the values clear enough to compare."""
         return not_blurred(self.numbers[_AXES:], self.rounding)
 
     def agrees(self, observation: Observation, leniency: float) -> bool:

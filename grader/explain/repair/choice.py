@@ -36,7 +36,7 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line whose edit fixes an exercise: the part to change (`subject`), and the new text.
+    """A line whose edit fixes an exercise: the part to change (`subject`), and the changed source.
 
     The lines in `on`, each with its source, change as well.
     """
@@ -45,7 +45,7 @@ class Place:
     line: int
     source: str
     subject: str
-    mended: str
+    new_source: str
     on: tuple[tuple[int, str], ...] = ()
 
 
@@ -98,8 +98,10 @@ class RepairedExercise:
             other = together(f"{self.besides.file}:{line}", [(one, "") for one in more])
         said = proof(where, sources, ons, other, is_all)
         if shown:
-            said += f"\nFor example:\n    {self.places[0].mended}"
-        subjects = [subject_in_words(one.subject, one.source, one.mended) for one in self.places]
+            said += f"\nFor example:\n    {self.places[0].new_source}"
+        subjects = [
+            subject_in_words(one.subject, one.source, one.new_source) for one in self.places
+        ]
         return said if named else f"{suspicion(subjects, where)}\n{said}"
 
 
@@ -109,7 +111,7 @@ def in_place(place: Place) -> str:
 
 
 def chosen(
-    mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
+    repairs: Sequence[RepairEdit], sources: EditableSources, adapters: str
 ) -> RepairedExercise | None:
     """Returns the repair to tell, or None if no edit is likely or too many are equally likely.
 
@@ -117,7 +119,7 @@ def chosen(
     not count if one of them does alone. The edits that fix the most exercises win; among these, the
     lightest edit wins.
     """
-    able = [one for one in mends if one.is_whole]
+    able = [one for one in repairs if one.is_whole]
     lines = {(one.made.file, one.made.edit.lines) for one in able}
     able = [one for one in able if not any(_is_more(one, *other) for other in lines)]
     if not able:
@@ -162,7 +164,7 @@ def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise
 
 
 def _weighed(
-    mends: Sequence[RepairEdit], sources: EditableSources, adapters: str
+    repairs: Sequence[RepairEdit], sources: EditableSources, adapters: str
 ) -> list[tuple[float, RepairEdit]]:
     """Returns the repairs by weight, the lightest first.
 
@@ -171,26 +173,26 @@ def _weighed(
     Lines with `None` are an exception: tests often pass an optional argument always, or never.
     """
     weighing = EditRanking(sources, adapters)
-    weights = [weighing.weight(one.made) for one in mends]
+    weights = [weighing.weight(one.made) for one in repairs]
     drops: dict[Line, float] = {}
-    for weight, one in zip(weights, mends, strict=True):
+    for weight, one in zip(weights, repairs, strict=True):
         line = _line(one)
         if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
             drops[line] = min(weight, drops.get(line, weight))
     found = [
         (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
-        for weight, one in zip(weights, mends, strict=True)
+        for weight, one in zip(weights, repairs, strict=True)
     ]
     return sorted(found, key=lambda pair: pair[0])
 
 
-def _is_more(mend: RepairEdit, file: str, lines: Sequence[int]) -> bool:
+def _is_more(repair: RepairEdit, file: str, lines: Sequence[int]) -> bool:
     """Returns whether an edit changes these lines and others beside them."""
-    return mend.made.file == file and {*mend.made.edit.lines} > {*lines}
+    return repair.made.file == file and {*repair.made.edit.lines} > {*lines}
 
 
-def _line(mend: RepairEdit) -> Line:
-    return mend.made.file, mend.made.edit.line
+def _line(repair: RepairEdit) -> Line:
+    return repair.made.file, repair.made.edit.line
 
 
 def _place(made: FileEdit, sources: EditableSources) -> Place:

@@ -188,7 +188,7 @@ def test_another_edit_of_the_line_proves_it_if_the_likeliest_breaks_a_test(sourc
     """The proof is then of that edit, and its text is shown."""
     choice = chosen(edits_producing("near = length - 1", "near = length + 2"), sources, ADAPTERS)
     assert choice is not None
-    assert choice.places[0].mended == "near = length - 1"
+    assert choice.places[0].new_source == "near = length - 1"
     likeliest = choice.made.together_with(None)
 
     def passing(changes: Changes) -> set[str]:
@@ -196,7 +196,7 @@ def test_another_edit_of_the_line_proves_it_if_the_likeliest_breaks_a_test(sourc
 
     proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
     assert proof is not None
-    assert proof.mended.places[0].mended == "near = length + 2"
+    assert proof.mended.places[0].new_source == "near = length + 2"
 
 
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
