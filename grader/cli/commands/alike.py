@@ -14,7 +14,7 @@ from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS
 from grader.reports.pages.similarity import write_alike
-from grader.reports.similarity.comparison import Called, Numbered, by_name, compare
+from grader.reports.similarity.comparison import AnonymousLabels, Labelling, by_name, compare
 from grader.results.anonymous import AnonymousResults
 from grader.results.store import Store
 
@@ -89,18 +89,18 @@ def alike(
     """
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)
-    called: Called = by_name
+    label_of: Labelling = by_name
     redacted: Callable[[str], str] = str
     place, report = folder / ALIKE, folder / REPORT
     if anonymous:
         mask = AnonymousResults.of(results).mask
-        called, redacted = Numbered(mask), mask.text
+        label_of, redacted = AnonymousLabels(mask), mask.text
         place, report = folder / ALIKE_ANONYMOUS, folder / ANONYMOUS
         say(BY_THEMSELVES)
     with ProgressBar("reading") as progress:
         advance = functools.partial(progress.count, "read", "")
         comparison = compare(
-            results, assignment, others, repositories, given, pairs, called, advance
+            results, assignment, others, repositories, given, pairs, label_of, advance
         )
     index = write_alike(results.assignment, comparison, out or place, report, redacted)
     for remark in comparison.remarks:

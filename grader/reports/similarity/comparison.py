@@ -37,7 +37,7 @@ from grader.results.results import Results
 from grader.results.store import Store
 
 
-class Numbered:
+class AnonymousLabels:
     """Anonymous labels: the class's own numbers, and random numbers for other submissions.
 
     The mask also learns the names of the other submissions.
@@ -63,7 +63,7 @@ _ADAPTERS = "adapters.py"
 
 
 # Returns the label of a submission, given its name, its people and its origin.
-Called = Callable[[str, Sequence[Author], str], str]
+Labelling = Callable[[str, Sequence[Author], str], str]
 
 
 def by_name(name: str, _people: Sequence[Author], _origin: str) -> str:
@@ -113,13 +113,13 @@ class SimilarPairs:
 class _Collection:
     """The submissions to compare, and the remarks on those that are left out."""
 
-    called: Called
+    label_of: Labelling
     found: list[Compared] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     def add(self, entries: Iterable[Entry], origin: str) -> None:
         for entry in entries:
-            label = self.called(entry.name, entry.authors, origin)
+            label = self.label_of(entry.name, entry.authors, origin)
             self.found.append(Compared(label, origin, entry))
 
 
@@ -130,20 +130,20 @@ def compare(
     repositories: Sequence[Path] = (),
     given: Sequence[Path] = (),
     most: int = 30,
-    called: Called = by_name,
+    label_of: Labelling = by_name,
     advance: Callable[[int], None] | None = None,
 ) -> SimilarPairs:
     """Compares the submissions of a class with each other, `others` and `repositories`.
 
     `others` are results or folders of submissions, and `repositories` are folders or archives of
-    code. `given` is handed-out code in addition to the assignment's own files. `called` returns the
-    label of a submission. `advance` gets the number of all submissions after each that is read.
+    code. `given` is handed-out code in addition to the assignment's own files. `label_of` returns
+    the label of a submission. `advance` gets the number of all submissions after each that is read.
 
     Raises:
         Refusal: if the class's submissions are gone, or a named path does not exist.
         StoreError: if results cannot be read.
     """
-    collection = _Collection(called)
+    collection = _Collection(label_of)
     _add_class(collection, results)
     for other in others:
         _add_others(collection, other)
@@ -197,22 +197,23 @@ def _add_class(collection: _Collection, results: Results) -> None:
         ) from error
     collection.add((entry for entry in there if entry.name in names), "")
     lacking = names - {entry.name for entry in there}
-    if gone := sorted(collection.called(name, (), "") for name in lacking):
+    if gone := sorted(collection.label_of(name, (), "") for name in lacking):
         collection.remarks.append(f"gone since they were graded, and not compared: {several(gone)}")
 
 
 def _add_others(collection: _Collection, folder: Path) -> None:
+    is_results = (folder / FILE).exists()
     try:
-        is_results = (folder / FILE).exists()
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
     except NothingToGrade as error:
         if not folder.exists():
             raise Refusal(str(error)) from error
-        gone = (
-            f"as its submissions are no longer where they were graded ({error}): name the folder "
-            "or download that they are in now"
-        )
-        why = gone if (folder / FILE).exists() else f"{error}"
+        why = str(error)
+        if is_results:
+            why = (
+                f"as its submissions are no longer where they were graded ({error}): name the "
+                "folder or download that they are in now"
+            )
         collection.remarks.append(f"{folder} was not compared, {why}")
         return
     own = {(one.entry.path, one.entry.pieces) for one in collection.found}

@@ -62,7 +62,7 @@ def tokens(sources: Sequence[str]) -> list[list[Token]]:
     for source, tree in zip(sources, trees, strict=True):
         names.learn_from(tree) if tree is not None else names.guess_from(source)
     return [
-        [*_tokens(source, _told(tree, source) if tree is not None else (), names)]
+        [*_tokens(source, _description_spans(tree, source) if tree is not None else (), names)]
         for source, tree in zip(sources, trees, strict=True)
     ]
 
@@ -128,7 +128,7 @@ def _parsed(source: str) -> ast.Module | None:
             return None
 
 
-def _told(tree: ast.Module, source: str) -> Sequence[tuple[_Position, _Position]]:
+def _description_spans(tree: ast.Module, source: str) -> Sequence[tuple[_Position, _Position]]:
     """Returns the spans of imports, docstrings and annotations, in lines and bytes."""
     found: list[tuple[_Position, _Position]] = []
     lines = source.split("\n")
@@ -136,19 +136,23 @@ def _told(tree: ast.Module, source: str) -> Sequence[tuple[_Position, _Position]
         match node:
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
                 found.append(((node.lineno, node.col_offset), _end(node)))
-            case ast.arg(annotation=ast.expr() as told):
-                found.append(((node.lineno, node.col_offset + len(node.arg.encode())), _end(told)))
+            case ast.arg(annotation=ast.expr() as annotation):
+                found.append(
+                    ((node.lineno, node.col_offset + len(node.arg.encode())), _end(annotation))
+                )
             case ast.AnnAssign():
                 found.append((_end(node.target), _end(node.annotation)))
             case (
-                ast.FunctionDef(returns=ast.expr() as told)
-                | ast.AsyncFunctionDef(returns=ast.expr() as told)
+                ast.FunctionDef(returns=ast.expr() as annotation)
+                | ast.AsyncFunctionDef(returns=ast.expr() as annotation)
             ):
                 # Include the arrow before it, which the lexer splits into two tokens.
-                line = "".join(lines[told.lineno - 1 : told.lineno])
-                before = line.encode("utf-8", "surrogatepass")[: told.col_offset]
+                line = "".join(lines[annotation.lineno - 1 : annotation.lineno])
+                before = line.encode("utf-8", "surrogatepass")[: annotation.col_offset]
                 arrow = max(before.rfind(b"->"), 0)
-                found.append(((told.lineno, arrow or told.col_offset), _end(told)))
+                found.append(
+                    ((annotation.lineno, arrow or annotation.col_offset), _end(annotation))
+                )
     return sorted(found)
 
 
@@ -157,9 +161,9 @@ def _end(node: ast.expr | ast.stmt) -> _Position:
 
 
 def _tokens(
-    source: str, told: Sequence[tuple[_Position, _Position]], names: _Names
+    source: str, descriptions: Sequence[tuple[_Position, _Position]], names: _Names
 ) -> Iterator[Token]:
-    """Yields the tokens of one file outside of the spans in `told`, which are sorted."""
+    """Yields the tokens of one file outside of the spans of `descriptions`, which are sorted."""
     place, line, start = 0, 1, 0
     in_text = False
     for offset, kind, text in _LEXER.get_tokens_unprocessed(source):
@@ -167,9 +171,9 @@ def _tokens(
         if passed:
             line, start = line + passed, source.rindex("\n", start, offset) + 1
         here = line, len(source[start:offset].encode("utf-8", "surrogatepass"))
-        while place < len(told) and told[place][1] <= here:
+        while place < len(descriptions) and descriptions[place][1] <= here:
             place += 1
-        skipped = place < len(told) and told[place][0] <= here
+        skipped = place < len(descriptions) and descriptions[place][0] <= here
         compared = "" if skipped else _compared(kind, text, names)
         if compared and text.startswith("@") and _is(kind, Name):  # a decorator, or a product
             yield Token("@", line)
