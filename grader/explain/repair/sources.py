@@ -22,6 +22,8 @@ _ALIKE = 2
 _ENOUGH = 2
 # Two neighbouring names, or the words in which they differ, in order.
 _Pair = tuple[str, str]
+# How far values are followed to the values that they are made of.
+_MOST_MADE_OF = 4
 
 
 class Orders:
@@ -223,10 +225,8 @@ class EditableSources:
                     used |= _used(node)
                     own |= _headers(node, own) | _inheriting(node, own)
         statements = [(name, node) for name, file in self._files.items() for node in file.body]
-        before = -1
         # A top-level value may be made of others: a compiled pattern of a table.
-        while before < len(used):
-            before = len(used)
+        for _ in range(_MOST_MADE_OF):
             for name, node in statements:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_span(node))

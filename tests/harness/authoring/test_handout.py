@@ -471,6 +471,8 @@ def test_fixtures_are_outdated_if_freezing_would_change_them(tmp_path):
         assert outdated() == []
         freeze(fixtures / "test_old.safetensors", FrozenModule({}))
         (fixtures / "slips.json").write_text("[]")
+        save_file({"x": torch.ones(1)}, fixtures / "own.safetensors")
+        (fixtures / "README.md").write_text("The author's own.")
         frozen = thaw(file)
         case = next(iter(frozen.tests.values())).case
         case.drawn[0] += 1

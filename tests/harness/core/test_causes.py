@@ -319,9 +319,7 @@ def test_needless_work_and_manners_are_no_wrong_answers():
     """A strided input whose result is wrong follows from wrong values. Needless work comes last."""
     known = failed("run_weights", mistake=INVERTED)
     strided = failed("run_weights", "test_strided", aspect=Aspect.DISCIPLINE)
-    work = failed(
-        "run_weights", "test_work", aspect=Aspect.EFFICIENCY, message="makes 455 operations"
-    )
+    work = failed("run_weights", "test_work", aspect=Aspect.EFFICIENCY, message="makes 455 steps")
     written = failed("run_weights", "test_own", aspect=Aspect.DISCIPLINE, message="writes into Q")
     below = dataclasses.replace(work, exercise="run_attention")
     found = causes(
