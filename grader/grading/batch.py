@@ -54,7 +54,8 @@ class Batch:
     the submissions whose grades stay. `forgotten` are the names of submissions that were graded
     before and are no longer handed in. `is_regrade` is whether there were grades and none of them
     stays. `changed` are the tests that are run again for submissions that keep other verdicts.
-    `to_explain` counts the submissions to explain, after all are graded.
+    `moved` holds the earlier and the new points of submissions that were graded again with another
+    result. `to_explain` counts the submissions to explain, after all are graded.
     """
 
     def __init__(
@@ -66,7 +67,9 @@ class Batch:
         self._names_matter = bool(assignment.forbidden)
         self._lacking = store.lacking()
         self.to_explain = 0
+        self.moved: dict[str, tuple[float, float]] = {}
         finished = store.finished()
+        self._graded_before = frozenset(finished)
         self.forgotten = _gone(store, discovery)
         standing = _StandingVerdicts(store, settings)
         self.discovery = discovery
@@ -117,6 +120,10 @@ class Batch:
         if task.kept:
             lacking = {*grade.imports.lacking, *self._lacking.get(grade.submission, ())}
             grade = replace(grade, imports=replace(grade.imports, lacking=tuple(sorted(lacking))))
+        name = grade.submission
+        before = self._store.grade(name) if name in self._graded_before else None
+        if before and grade.is_complete and before.final != grade.final:
+            self.moved[name] = before.final, grade.final
         self._store.add(grade, task.key, task.position, task.wrong)
         return grade
 

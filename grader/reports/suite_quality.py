@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.core.text import one_line
+from grader.core.text import one_line, quantity
 from grader.core.verdict import (
     Grade,
     GradeStatus,
@@ -69,8 +69,11 @@ def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
     return list(found.values())
 
 
-def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
-    """Yields the complaints about the tests of each exercise; one sentence if there are none."""
+def in_words(exercises: Iterable[ExerciseTests], compared: Sequence[ErrorSpread]) -> Iterator[str]:
+    """Yields the complaints about the tests of each exercise; one sentence if there are none.
+
+    `compared` are the tests that compare numbers; the last complaint counts doubtful tolerances.
+    """
     quiet = True
     for one in exercises:
         found = list(complaints(one))
@@ -78,7 +81,10 @@ def in_words(exercises: Iterable[ExerciseTests]) -> Iterator[str]:
             quiet = False
             yield f"{one_line(one.name)}, tried by {one.tried}:"
             yield from (f"    {complaint}" for complaint in found)
-    if quiet:
+    if doubtful := sum(bool(spread.doubts) for spread in compared):
+        said = "has a tolerance" if doubtful == 1 else "have tolerances"
+        yield f"{doubtful} of {quantity(len(compared), 'test')} {said} in doubt: grader tolerances"
+    elif quiet:
         yield "There is no complaint about the tests."
 
 
@@ -149,7 +155,7 @@ class ErrorSpread:
         """Returns the doubts about the tolerance, in words."""
         found = []
         if self.right is not None and self.right > NEAR:
-            found.append(f"a right answer is at {_times(self.right)} of what is allowed")
+            found.append(f"a passing answer is at {_times(self.right)} of what is allowed")
         if self.wrong is not None and self.wrong < FAR:
             found.append(f"a wrong answer is at only {_times(self.wrong)}")
         return found

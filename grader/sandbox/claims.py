@@ -132,11 +132,11 @@ _ABSENCES = ("NameError", "ModuleNotFoundError", "ImportError", "FileNotFoundErr
 _SHOWN = 3
 
 
-def with_what_was_missed(raised: Raised, missed: Sequence[str]) -> Raised:
+def with_what_was_not_run(raised: Raised, not_run: Sequence[str]) -> Raised:
     """Returns the exception, with the skipped commands that may define what is missing."""
     is_absent = raised.kind in _ABSENCES or (raised.missing and not raised.frames)
-    if not missed or not is_absent:
+    if not not_run or not is_absent:
         return raised
-    more = f" and {len(missed) - _SHOWN} more" if len(missed) > _SHOWN else ""
-    shown = ", ".join(missed[:_SHOWN])
+    more = f" and {len(not_run) - _SHOWN} more" if len(not_run) > _SHOWN else ""
+    shown = ", ".join(not_run[:_SHOWN])
     return dataclasses.replace(raised, not_run=f"Not run while it is graded: {shown}{more}.")

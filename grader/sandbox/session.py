@@ -19,7 +19,7 @@ from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
-from grader.sandbox.claims import Uses, redacted, with_what_was_missed, without_places
+from grader.sandbox.claims import Uses, redacted, with_what_was_not_run, without_places
 from grader.sandbox.environment import Environment
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
@@ -116,7 +116,6 @@ class Session:
     cell_errors: tuple[Raised, ...] = ()
     import_seconds: Mapping[str, float] = field(default_factory=dict)
     not_run: tuple[str, ...] = ()
-    _missed: tuple[str, ...] = ()
     _worker: Worker | None = None
     _used: float = 0.0
     _wall: float = 0.0
@@ -271,7 +270,7 @@ class Session:
             loaded = worker.load(self._submission, patience, self._uses.forbidden)
             self._uses.note_import(loaded.uses)
             self.import_seconds = dict(loaded.imports)
-            self.not_run, self._missed = loaded.not_run, loaded.missed
+            self.not_run = loaded.not_run
             self._environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:
             self.stack_dump = self._stack_dump_of(lost, worker)
@@ -293,7 +292,7 @@ class Session:
         root, scratch = self._submission.root, self._scratch
         self.cell_errors = tuple(
             redacted(
-                with_what_was_missed(self._environment.checked(one), self._missed), root, scratch
+                with_what_was_not_run(self._environment.checked(one), self.not_run), root, scratch
             )
             for one in loaded.cell_errors
         )
@@ -307,7 +306,7 @@ class Session:
     def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
         """Returns the exception with the output before it, without this machine's paths."""
         raised = dataclasses.replace(raised, printed=worker.printed_text)
-        checked = with_what_was_missed(self._environment.checked(raised, asked), self._missed)
+        checked = with_what_was_not_run(self._environment.checked(raised, asked), self.not_run)
         return redacted(checked, self._submission.root, self._scratch)
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:

@@ -165,7 +165,6 @@ def load(
         imports=slow_imports(clock.seconds),
         absent=tuple(stubs.names),
         not_run=(*(shell.not_run if shell else ()), *unreached),
-        missed=(*(shell.missed if shell else ()), *unreached),
     )
 
 

@@ -162,14 +162,14 @@ _FOR_SHOW = frozenset({
 class Shell:
     """The shell that `get_ipython()` returns where cells are run.
 
-    `not_run` holds the magics and commands that were not run, each with its place. Those in
-    `missed` may have been meant to define something.
+    `not_run` holds the commands that were not run, each with its place, and the magics that may
+    define something.
     """
 
     def __init__(self, cells: Cells, files: WrittenFiles) -> None:
         self._cells = cells
         self._files = files
-        self._not_run: dict[str, bool] = {}
+        self._not_run: dict[str, None] = {}
         self.config: dict[str, Any] = {}
         self.user_ns: dict[str, Any] = {}
 
@@ -185,11 +185,6 @@ class Shell:
     def not_run(self) -> tuple[str, ...]:
         """Returns the magics and commands that were not run, in order, each once."""
         return tuple(self._not_run)
-
-    @property
-    def missed(self) -> tuple[str, ...]:
-        """Returns the skipped magics and commands that may have been meant to define something."""
-        return tuple(said for said, is_missed in self._not_run.items() if is_missed)
 
     def run_main(self, namespace: dict[str, Any], notebook: str) -> None:
         """Runs the cells of the submitted notebook, which lies beside the module of a namespace."""
@@ -220,13 +215,13 @@ class Shell:
                 try:
                     os.chdir(Path(folder or "~").expanduser())
                 except (OSError, RuntimeError, ValueError):  # IPython prints it and goes on
-                    self._skip(f"%cd {line}", True, caller)
+                    self._skip(f"%cd {line}", caller)
             case "run":
                 run_file(_expanded(line, caller), caller.f_globals, self._cells.run)
             case "sx" | "system":
                 return self.getoutput(line)
-            case _:
-                self._skip(f"%{name} {line}".strip(), name not in _FOR_SHOW, caller)
+            case _ if name not in _FOR_SHOW:
+                self._skip(f"%{name} {line}".strip(), caller)
         return None
 
     def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
@@ -239,8 +234,8 @@ class Shell:
         elif name in ("time", "prun", "capture"):
             self.run_line_magic(f"%{name}", line)
             _run(cell, caller.f_code.co_filename, caller.f_globals)
-        else:
-            self._skip(f"%%{name} {line}".strip(), name not in _FOR_SHOW, caller)
+        elif name not in _FOR_SHOW:
+            self._skip(f"%%{name} {line}".strip(), caller)
         return None
 
     def magic(self, line: str) -> Any:
@@ -250,7 +245,7 @@ class Shell:
 
     def getoutput(self, command: str, *_args: object, **_options: object) -> Lines:
         """Notes a command instead of running it; returns no lines."""
-        self._skip(f"!{command.strip()}", True, _caller())
+        self._skip(f"!{command.strip()}", _caller())
         return Lines()
 
     def system(self, command: str) -> None:
@@ -272,12 +267,12 @@ class Shell:
         """Adds names to the notebook's namespace."""
         self.user_ns.update(names)
 
-    def _skip(self, what: str, is_missed: bool, caller: FrameType) -> None:
+    def _skip(self, what: str, caller: FrameType) -> None:
         if len(self._not_run) < _MOST_NOT_RUN:
             shown = " ".join(what.split())
             shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
             line = f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}"
-            self._not_run[f"{shown} ({self._cells.current or line})"] = is_missed
+            self._not_run[f"{shown} ({self._cells.current or line})"] = None
 
 
 def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:

@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
+
 
 def in_a_fork(work: Callable[[], Any]) -> Any:
     """Returns what some code returns, or its exception as text, in a process of its own."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        # OpenMP's threads stay in the parent: a large tensor would wait for them forever.
+        torch.set_num_threads(1)
         try:
             result = work()
         except BaseException as error:

@@ -26,8 +26,8 @@ from grader.cli.options import (
 from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, ProgressBar
 from grader.core.assignment import find_assignment
-from grader.core.names import several
-from grader.core.text import quantity
+from grader.core.names import natural_order, several
+from grader.core.text import points, quantity
 from grader.core.verdict import name_of_test
 from grader.grading.batch import Batch, MissingExplanations, explain_folder, open_batch
 from grader.grading.cluster.connection import chosen_pools
@@ -109,6 +109,7 @@ def batch(
             waiting = [task.entry for task in opened.waiting if not task.kept]
             say_what_is_needed(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
+            _say_whose_points_changed(opened)
     except KeyboardInterrupt:
         say("stopped: the grades so far are kept; run the command again to continue")
         sys.exit(INTERRUPTED)
@@ -158,6 +159,15 @@ def _say_what_is_asked_again(opened: Batch, again: int) -> None:
     said = [f"{again} graded before: {asked}"]
     said += [f"{count} {what}" for what, count in others.items() if count]
     say("; ".join(said))
+
+
+def _say_whose_points_changed(opened: Batch) -> None:
+    moved = [
+        f"{name} {points(before)} → {points(now)}" for name, (before, now) in opened.moved.items()
+    ]
+    if moved:
+        shown = several(sorted(moved, key=natural_order))
+        say(f"points changed for {quantity(len(moved), 'submission')}: {shown}")
 
 
 def _in_words(isolation: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, current_report, write_report
-from grader.reports.suite_quality import exercises_of, in_words, print_tolerances
+from grader.reports.suite_quality import exercises_of, in_words, print_tolerances, spreads
 from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
@@ -86,8 +86,9 @@ def print_class(results: Results, details: bool) -> bool:
     Returns whether every submission got its grade.
     """
     complete = print_summary(results, Console(), _settling(results), details=details)
-    for line in in_words(exercises_of(results.grades())) if details else ():
-        click.echo(line)
+    if details:
+        for line in in_words(exercises_of(results.grades()), spreads(results.grades())):
+            click.echo(line)
     return complete
 
 

@@ -122,6 +122,7 @@ def run(
             write_whole(output, _text(form, grade, assignment.name, display))
         elif form == "text":
             print_grade(grade, Console())
+            say(f"inputs were drawn with seed {grade.seed}; --seed {grade.seed} draws them again")
         else:
             click.echo(_text(form, grade, assignment.name, display), nl=False)
     # As it is written: in binary, 16.1 is a little more.

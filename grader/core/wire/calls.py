@@ -218,7 +218,7 @@ class ImportReport:
 
     `problem` ended the import, and `cell_errors` ended cells of a notebook. `uses` are uses of
     forbidden functions. `imports` are modules with the seconds that they took, `absent` packages
-    that are not installed, `not_run` magics, and `missed` the definitions that cells would make.
+    that are not installed, and `not_run` commands, magics and cells that may define something.
     """
 
     adapters: Annotated[tuple[Name, ...], AtMost(MAX_ADAPTERS)]
@@ -228,7 +228,6 @@ class ImportReport:
     imports: Annotated[tuple[tuple[str, float], ...], AtMost(MAX_IMPORTS)]
     absent: Texts
     not_run: Texts
-    missed: Texts
 
 
 @dataclass(frozen=True, slots=True)

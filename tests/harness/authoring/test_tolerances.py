@@ -49,7 +49,7 @@ def test_the_worst_right_and_the_nearest_wrong_answer_bound_the_gap():
 @pytest.mark.parametrize(
     ("errors", "doubt"),
     [
-        ((0.4, 900.0), "a right answer is at 0.4 of what is allowed"),
+        ((0.4, 900.0), "a passing answer is at 0.4 of what is allowed"),
         ((0.1, 2.5), "a wrong answer is at only 2.5"),
     ],
 )

@@ -209,7 +209,9 @@ def test_a_batch_reports_what_it_runs_again_after_a_change(grader, tiny, tmp_pat
     expected = "2 graded before: run again for them: test_counts_a_row alone; 1 to grade as a whole"
     assert expected in graded_again()
     change(course / "pyproject.toml", "run_count = 1", "run_count = 2")
-    assert "3 graded before: points change alone" in graded_again()
+    said = graded_again()
+    assert "3 graded before: points change alone" in said
+    assert "points changed for 3 submissions: ann 5 → 6, bob 1 → 2, cy 5 → 6" in said
     change(course / "adapters.py", "x: Float", "x : Float")
     change(course / "tests" / "hidden" / "test_tiny.py", "x = draw(8)", "x = draw(8) / None")
     change(course / "pyproject.toml", "call_timeout", 'preload = ["no_such"]\ncall_timeout')

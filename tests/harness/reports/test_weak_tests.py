@@ -34,7 +34,7 @@ def grade(name: str, *outcomes: Status, status: GradeStatus = GradeStatus.GRADED
 
 def remarks(*grades: Grade) -> list[str]:
     """Returns the remarks about the tests, without the line that names the exercise."""
-    return [line.strip() for line in in_words(exercises_of(grades)) if line.startswith(" ")]
+    return [line.strip() for line in in_words(exercises_of(grades), []) if line.startswith(" ")]
 
 
 def test_a_test_that_fails_otherwise_right_submissions_is_named():
@@ -102,7 +102,10 @@ def test_a_sound_suite_is_reported_in_one_sentence():
     """Empty output would look like an error."""
     grades = [grade("x", F, F, P), grade("y", P, P, P)]
     sentence = "There is no complaint about the tests."
-    assert [*in_words(exercises_of(grades))] == [sentence]
+    assert [*in_words(exercises_of(grades), [])] == [sentence]
+    doubtful = spreads([*measured("a", 0.01, 500.0), *measured("b", 0.4)])
+    said = "1 of 2 tests has a tolerance in doubt: grader tolerances"
+    assert [*in_words(exercises_of(grades), doubtful)] == [said]
 
 
 def measured(test: str, *errors: float) -> list[Grade]:
@@ -143,7 +146,7 @@ def test_the_table_of_tolerances_has_the_worst_right_and_the_nearest_wrong_answe
     assert rows == ["run_a", "a1 0.01 5e+02 5e+04", "a2 0.4", "run_b", "b1 0 ∞ ∞", "b2 2.5"]
     assert lines[-3:] == [
         "2 of 4 tests have a sound tolerance: right answers below 0.3, wrong ones above 3",
-        "in doubt: f.py::a2: a right answer is at 0.4 of what is allowed",
+        "in doubt: f.py::a2: a passing answer is at 0.4 of what is allowed",
         "in doubt: f.py::b2: a wrong answer is at only 2.5",
     ]
 

@@ -78,7 +78,7 @@ def test_the_adapters_are_the_callables_with_an_adapters_name(loaded):
     assert report.adapters == ("get_d", "run_a", "run_b")
     assert functions["run_b"]() == 1
     assert (report.problem, report.cell_errors, report.uses, report.absent) == (None, (), (), ())
-    assert (report.not_run, report.missed) == ((), ())
+    assert report.not_run == ()
 
 
 def test_the_working_directory_is_a_likeness_of_the_handed_in_folder(loaded, tmp_path):
@@ -124,7 +124,7 @@ def test_definitions_before_an_early_end_count(loaded, monkeypatch, end):
     functions, report = loaded({"of_a_student.py": program, "helper.py": helper})
     assert (set(functions), functions["run_a"]()) == ({"run_a"}, 1)
     notes = tuple(f"what follows {end} ({place})" for place in ("helper.py:2", "of_a_student.py:3"))
-    assert report.not_run == report.missed == notes
+    assert report.not_run == notes
     assert report.problem is None
 
 
@@ -240,8 +240,7 @@ def test_cells_of_notebooks_run_where_they_are_allowed_to(loaded, monkeypatch):
     functions, report = loaded(files, cell_seconds=60.0)
     assert functions["run_a"]() == 1
     assert [one.kind for one in report.cell_errors] == ["ZeroDivisionError"]
-    assert report.not_run == ("!ls (work.ipynb/cell 1)", "%matplotlib (work.ipynb/cell 2)")
-    assert report.missed == ("!ls (work.ipynb/cell 1)",)
+    assert report.not_run == ("!ls (work.ipynb/cell 1)",)
     assert str(Path.cwd()) == sys.path[1]
 
 
