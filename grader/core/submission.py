@@ -8,6 +8,18 @@ from pathlib import Path
 
 from grader.core.text import PlainData
 
+# Columns of tables about people, in small letters and without punctuation. Of the ids, the first
+# that a table has identifies its people: user names come last.
+ID_COLUMNS = (
+    *("id", "userid", "canvasid", "canvasuserid", "identifier", "rosteridentifier", "sid"),
+    *("studentid", "studentno", "studentnumber", "sisuserid", "sisid", "idnumber"),
+    *("matriculationnumber", "matrikelnummer", "netid", "sisloginid", "loginid", "login"),
+    *("username", "user", "account"),
+    *("githubusername", "githublogin", "githubuser", "githubaccount", "githubhandle", "github"),
+)
+EMAIL_COLUMNS = ("email", "emailaddress", "emailadresse", "mail", "studentemail", "schoolemail")
+NAME_COLUMNS = ("name", "fullname", "student", "studentname", "displayname", "sortablename")
+
 
 @dataclass(frozen=True, slots=True)
 class Imports(PlainData):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.names import printable, several
-from grader.core.submission import Author
+from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
 from grader.core.text import Refusal
 from grader.intake.entry import Discovery, Entry, names_of, normalised
 from grader.intake.limits import MIB
@@ -22,18 +22,9 @@ from grader.intake.open_folder import read_bounded
 _LARGEST = 16 * MIB
 _DELIMITERS = ",;\t|"
 _HEADER_WITHIN = 10  # rows; some tables have a title above
-_NAMES = ("name", "fullname", "student", "studentname", "displayname", "sortablename")
 _FIRST_NAMES = ("firstname", "givenname", "givennames", "forename", "first", "vorname")
 _LAST_NAMES = ("lastname", "surname", "familyname", "last", "nachname")
-_EMAILS = ("email", "emailaddress", "emailadresse", "mail", "studentemail", "schoolemail")
-# The first of these that a table has identifies its people.
-_IDS = (
-    *("id", "userid", "canvasid", "canvasuserid", "identifier", "sid", "studentid", "studentno"),
-    *("studentnumber", "sisuserid", "sisid", "idnumber", "matriculationnumber", "matrikelnummer"),
-    *("netid", "sisloginid", "loginid", "login", "username", "user", "account"),
-    *("githubusername", "githublogin", "githubuser", "githubaccount", "githubhandle", "github"),
-)
-_KNOWN = {*_NAMES, *_FIRST_NAMES, *_LAST_NAMES, *_EMAILS, *_IDS}
+_KNOWN = {*NAME_COLUMNS, *_FIRST_NAMES, *_LAST_NAMES, *EMAIL_COLUMNS, *ID_COLUMNS}
 _STAFF = re.compile(r"instructor|teacher|assistant|\bta\b|reader|observer|designer|staff|grader")
 _NUMBERED = re.compile(r"\D+\s(\d{1,18})")  # Moodle's `Participant 1234`, in any language
 
@@ -147,14 +138,14 @@ def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:
 
     if "points possible" in row[0].casefold() or _STAFF.search(cell(("role", "roles")).casefold()):
         return None
-    ids = tuple((name, _id(value)) for name in _IDS if (value := cell((name,))))
+    ids = tuple((name, _id(value)) for name in ID_COLUMNS if (value := cell((name,))))
     first, last = cell(_FIRST_NAMES), cell(_LAST_NAMES)
     if columns.keys().isdisjoint(_LAST_NAMES):  # German tables call the last name "Name"
-        last = cell(_NAMES)
+        last = cell(NAME_COLUMNS)
         is_whole = "name" not in columns or {*_words(first)} <= {*_words(last)}
         first = "" if last and is_whole else first
-    name = " ".join(filter(None, (first, last))) or cell(_NAMES)
-    email = cell(_EMAILS) or next((value for _, value in ids if "@" in value), "")
+    name = " ".join(filter(None, (first, last))) or cell(NAME_COLUMNS)
+    email = cell(EMAIL_COLUMNS) or next((value for _, value in ids if "@" in value), "")
     if name in ("Student, Test", "Test Student") or not (name or email or ids):
         return None
     return Person(name, email, ids)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from grader.core.assignment import NoAssignment, find_assignment
 from grader.core.late_rule import YEARS, LateRule
-from grader.core.submission import Author
+from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
 from grader.results.anonymous import AnonymousResults, Mask
 from grader.results.decisions.decision import (
     EVERYBODY,
@@ -38,11 +38,7 @@ _TIMES = (
     *("submittedat", "submitted", "submissiontime", "submissiontimestamp", "submissiondate"),
     *("handedin", "handedinat", "createdat", "time", "timestamp", "lastmodifiedsubmission"),
 )
-_WHO = (
-    *("submission", "id", "userid", "canvasid", "canvasuserid", "sid", "studentid", "sisuserid"),
-    *("idnumber", "email", "emailaddress", "login", "sisloginid", "username", "githubusername"),
-    *("rosteridentifier", "name", "fullname", "student", "studentname"),
-)
+_WHO = ("submission", *ID_COLUMNS, *EMAIL_COLUMNS, *NAME_COLUMNS)
 _LARGEST = 16 * 2**20
 
 
