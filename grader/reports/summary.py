@@ -62,7 +62,7 @@ def in_words(
         yield "Every wrong answer has a name, or there is none."
     elif alone:
         others = "submission answers" if alone == 1 else "times a submission answers"
-        yield f"{alone} {others} like nobody else: --all lists them."
+        yield f"{alone} {others} like nobody else: grader mistakes RESULTS list --all"
     unnamed = [group for group in shown if called[group.id] is None]
     if unnamed:
         yield (

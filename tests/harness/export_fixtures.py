@@ -15,6 +15,7 @@ from grader.reports.export.filling import Choices
 from grader.reports.export.formats import write_export
 from grader.reports.export.scores import Remark
 from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 from grader.results.rows import People
 from grader.results.store import Store
@@ -35,6 +36,13 @@ AWKWARD = (
     "王小明",
     "a;b|c",
 )
+
+
+def a_settling(**fields: Any) -> Settling:
+    """Returns the settling of a class without people, rule, decisions or times."""
+    known: dict[str, Any] = {"people": {}, "times": {}, "rule": None}
+    told: dict[str, Any] = {"aimed": (), "absentees": (), "marked": frozenset()}
+    return Settling(**known | told | fields)
 
 
 def a_verdict(exercise: str, score: float = 4.0, max_score: float = 4.0, **fields: Any) -> Verdict:

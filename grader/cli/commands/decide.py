@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from grader.cli.options import REPORT, RESULTS
+from grader.core.names import several
 from grader.core.text import quantity
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions, ClassList, Times, Unknown
@@ -76,6 +77,8 @@ def decide(context: click.Context, folder: Path) -> None:
     your decisions separately. PERSON is a submission's name, or a person's name, id or e-mail
     address. PERSON may also be a number of `grader report --anonymous`; then no name is shown. You
     can also write the file by hand: docs/instructors.md.
+
+    The help of a command: grader decide results/ points --help
     """
     context.obj = folder
     if context.invoked_subcommand is None:
@@ -371,15 +374,20 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
         [*aim(decision, known)]
     except Unknown as reason:
         raise BadDecisions(str(reason)) from None
-    if isinstance(decision, Times):  # a table that cannot be read would stop every command
-        read_times(folder / decision.table, known)
+    # A table that cannot be read would stop every command.
+    table_of = read_times(folder / decision.table, known) if isinstance(decision, Times) else None
     now = datetime.datetime.now().astimezone()
     said = {**found, "who": who or _user_of_git(folder), "when": now}
     line = append_decision(file, kind, said)
     click.echo(f"{file}:{line}: written")
-    for effect in effects(results, open_settling(results)):
+    settling = open_settling(results)
+    for effect in effects(results, settling):
         for told in effect.in_short() if effect.decision.line == line else ():
             click.echo(f"  {told}")
+    if table_of and table_of.strangers:
+        click.echo(f"  nobody of this class: {several(list(table_of.strangers))}")
+    if table_of and settling.untimed:
+        click.echo(f"  still without a time: {several(list(settling.untimed))}")
     if (folder / REPORT).is_dir():
         click.echo(f"  the pages show it after grader report {shlex.quote(str(folder))}")
 

@@ -14,6 +14,7 @@ from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake, groups
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.suite_quality import complaints
 from grader.reports.summary import AT_LEAST, case_in_words, name_of, suspected
+from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
 _MOST = 30
@@ -150,18 +151,14 @@ def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntr
 
 
 def needs(
-    found: ClassData, unsure: Mapping[str, str], groups: Sequence[UnknownCluster] = ()
+    found: ClassData, settling: Settling, groups: Sequence[UnknownCluster] = ()
 ) -> list[OpenDecision]:
-    """Returns the open decisions, the most urgent first.
-
-    `unsure` maps the name of each submission of an uncertain author to the reason. `groups` are
-    the groups of wrong answers.
-    """
-    return [need for need in _all(found, unsure, groups) if need.count]
+    """Returns the open decisions, the most urgent first; `groups` are those of wrong answers."""
+    return [need for need in _all(found, settling, groups) if need.count]
 
 
 def _all(
-    found: ClassData, unsure: Mapping[str, str], groups: Sequence[UnknownCluster]
+    found: ClassData, settling: Settling, groups: Sequence[UnknownCluster]
 ) -> Iterator[OpenDecision]:
     yield OpenDecision(
         "not-graded",
@@ -185,7 +182,9 @@ def _all(
         "Exports give nobody their points: say whose they are, or fix the roster and run the batch "
         "again.",
         tuple(
-            (by_name[name], one_line(why, 300)) for name, why in unsure.items() if name in by_name
+            (by_name[name], one_line(why, 300))
+            for name, why in settling.unsure.items()
+            if name in by_name
         ),
         "grader decide RESULTS whose SUBMISSION PERSON",
     )
@@ -195,6 +194,14 @@ def _all(
         "Nothing is taken off until you write the rule, [tool.grader.late], say when they handed "
         "in, or give them more time.",
         tuple((entry, entry.undecided) for entry in found.entries if entry.undecided),
+        "grader decide RESULTS times FILE.csv",
+    )
+    yield OpenDecision(
+        "untimed",
+        "without a time, although there is a late rule",
+        "They count as handed in on time. A platform that marks late submissions, like Canvas, "
+        "marked none of them. If you know better, say when they handed in.",
+        tuple((by_name[name], "no time is known") for name in settling.untimed if name in by_name),
         "grader decide RESULTS times FILE.csv",
     )
     yield OpenDecision(

@@ -242,7 +242,7 @@ def _write(
     # A report with a comparison shows more than these results, so it is never current.
     made_of = "" if changes else _made_of(results, settling, alike)
     groups = nameless(results, found.entries)
-    wanted = needs(found, settling.unsure, groups)
+    wanted = needs(found, settling, groups)
     content = class_page(results, found, imports, bool(changes), made_of, alike, groups, wanted)
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in wanted], changes

@@ -302,8 +302,14 @@ def _known(people: Iterable[Author]) -> str:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """Returns a suggestion for an unknown name: the nearest of many, or all of a few."""
+    """Returns a suggestion for an unknown name: the nearest of many, or all of a few.
+
+    A name is near if the unknown one is a part of it, like a first name.
+    """
     names = [*dict.fromkeys(known)]
+    parts = [one for one in names if _key(name) and _key(name) in _key(one)]
+    if 0 < len(parts) <= _MOST_LISTED:
+        return f"did you mean {' or '.join(parts)}?"
     said = meant(name, names[:_MOST_NAMES])
     is_short = said.endswith("?") or len(names) <= _MOST_LISTED
     return said if is_short else "check the name"

@@ -7,7 +7,7 @@ import datetime
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,10 +42,16 @@ _WHO = ("submission", *ID_COLUMNS, *EMAIL_COLUMNS, *NAME_COLUMNS)
 _LARGEST = 16 * 2**20
 
 
-def read_times(file: Path, known: ClassList) -> list[tuple[Whom, datetime.datetime]]:
-    """Returns the times when people of the class handed in.
+@dataclass(frozen=True, slots=True)
+class TimesTable:
+    """When people of the class handed in; `strangers` are the names in rows of other people."""
 
-    Rows of other people, and rows without a time, are skipped.
+    times: tuple[tuple[Whom, datetime.datetime], ...]
+    strangers: tuple[str, ...]
+
+
+def read_times(file: Path, known: ClassList) -> TimesTable:
+    """Reads the times when people of the class handed in; skips rows without a time.
 
     Raises:
         BadDecisions: if the file cannot be read, or has no column for times or people.
@@ -59,17 +65,22 @@ def read_times(file: Path, known: ClassList) -> list[tuple[Whom, datetime.dateti
         raise BadDecisions(
             f"{file.name}:1: there is no column for {lacking}: it has {', '.join(rows[0])[:200]}"
         )
-    found = []
+    found, strangers = [], []
     for number, row in enumerate(rows[1:], 2):
-        cells = [*row, *[""] * (len(header) - len(row))]
-        whom = _whom([cells[place].strip() for place in who], known)
-        if whom is not None and cells[time].strip() not in ("", "-"):
+        cells = [cell.strip() for cell in (*row, *[""] * (len(header) - len(row)))]
+        names = [cells[place] for place in who if cells[place]]
+        if not names or cells[time] in ("", "-"):
+            continue
+        whom = _whom(names, known)
+        if whom is None:
+            strangers.append(names[0])
+        else:
             found.append((whom, _moment(cells[time], f"{file.name}:{number}")))
-    return found
+    return TimesTable(tuple(found), tuple(strangers))
 
 
 def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
-    for name in filter(None, names):
+    for name in names:
         try:
             whom = known.whom(name, has_numbers=False)
         except Unknown:
@@ -311,7 +322,7 @@ def _times(
     for one in aimed:
         if isinstance(one.decision, Times):
             source, table = one.decision.source, beside / one.decision.table
-            found += [(whom, (at, source)) for whom, at in read_times(table, known)]
+            found += [(whom, (at, source)) for whom, at in read_times(table, known).times]
     for one in aimed:
         if isinstance(one.decision, HandInTime):
             found.append((one.whom, (one.decision.at, one.decision.source)))

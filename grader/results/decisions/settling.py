@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from grader.core.late_rule import LateRule
+from grader.core.names import natural_order
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import quantity
@@ -81,6 +82,13 @@ class Settling:
         aimed = [(one.decision, one.whom, one.exercise, sorted(one.tests)) for one in self.aimed]
         said = repr((aimed, self.rule, sorted(self.times.items())))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @property
+    def untimed(self) -> tuple[str, ...]:
+        """Returns the submissions that the late rule takes as in time, since no time is known."""
+        known = self.times.keys() | self.marked
+        counts = {name for name, own in self.people.items() if own} if self.rule else set()
+        return tuple(sorted(counts - known, key=natural_order))
 
     def settle(self, grade: Grade) -> tuple[Settlement, ...]:
         """Returns the settlements of a submission; people with equal settlements share one."""

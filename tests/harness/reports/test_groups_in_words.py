@@ -57,7 +57,7 @@ def test_a_group_is_listed_with_its_members_tests_and_smallest_case():
         "    tests: a",
         "    case:  for x1 the answer is [2]: 1.5, 2",
         "",
-        "1 submission answers like nobody else: --all lists them.",
+        "1 submission answers like nobody else: grader mistakes RESULTS list --all",
         f'To name a group: grader mistakes RESULTS name {TWO.id} ID --sentence "Your …" '
         '--hint "…?"',
     ]
@@ -74,7 +74,10 @@ def test_a_group_is_listed_with_its_members_tests_and_smallest_case():
 def test_a_class_whose_groups_are_named_has_none_to_name():
     """The line about naming would lead nowhere."""
     said = [*in_words([TWO, ONE, ONE], [NAMED])]
-    assert said[-1] == "2 times a submission answers like nobody else: --all lists them."
+    assert (
+        said[-1]
+        == "2 times a submission answers like nobody else: grader mistakes RESULTS list --all"
+    )
     assert [*in_words([], [])] == ["Every wrong answer has a name, or there is none."]
     assert [*in_words([TWO], [NAMED])][-1] == ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import Told, Words, WrongAnswer, WrongAnswers
+from grader.core.late_rule import LateRule
 from grader.core.submission import Author
 from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Measurement, Status, Verdict
 from grader.explain.mistakes.clusters import NamedMistake, write_names
@@ -19,7 +21,7 @@ from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount, ran
 from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement
 from grader.results.results import Results
 from grader.results.store import Store
-from tests.harness.export_fixtures import A_LINE, a_grade, a_verdict, not_graded
+from tests.harness.export_fixtures import A_LINE, a_grade, a_settling, a_verdict, not_graded
 
 pytestmark = pytest.mark.unit
 
@@ -313,7 +315,7 @@ def asked(found: ClassData, *groups: UnknownCluster, **unsure: str) -> list[tupl
             one.title,
             {words: [entry.name for entry in about] for words, about in one.by_words.items()},
         )
-        for one in needs(found, unsure, groups)
+        for one in needs(found, a_settling(unsure=unsure), groups)
     ]
 
 
@@ -344,7 +346,7 @@ def test_every_open_decision_names_its_submissions():
             entry_of("decided", status=unreadable, is_settled=True),
         ]
     )
-    open_decisions = needs(found, {"bo": "two rows fit"}, ())
+    open_decisions = needs(found, a_settling(unsure={"bo": "two rows fit"}), ())
     assert [one.alarm for one in open_decisions] == [True, False, False, False, False]
     assert asked(found, a_group("one", "two"), bo="two rows fit", gone="unknown") == [
         ("not-graded", 1, "NOT GRADED", {"a; b": ["lost"]}),
@@ -374,13 +376,28 @@ def test_every_open_decision_names_its_submissions():
     assert groups[3] == {"and 1 more in run_x: why?": ["one"], "and 2 more in run_x: why?": ["two"]}
 
 
+def test_submissions_without_a_time_are_an_open_decision_if_there_is_a_late_rule():
+    """Lateness that the platform marked is known, and nothing is due for what does not count."""
+    found = ClassData([entry_of(name) for name in ("ann", "bob", "cy", "dee")])
+    people = {name: (Author(name),) for name in ("ann", "bob", "cy")} | {"dee": ()}
+    rule = LateRule(due=datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC))
+    known = {"people": people, "times": {"ann": rule.due}, "marked": frozenset({"bob"})}
+    (untimed,) = needs(found, a_settling(rule=rule, **known))
+    assert untimed.in_short == (
+        "1 without a time, although there is a late rule",
+        "grader decide RESULTS times FILE.csv",
+    )
+    assert [entry.name for entry, _ in untimed.about] == ["cy"]
+    assert needs(found, a_settling(**known)) == []
+
+
 def test_tests_that_may_be_faulty_are_an_open_decision():
     """The lines say why."""
     found = ClassData()
     for name in ("ann", "bob", "cy", "dee", "eve"):
         tests = [a_test("vx"), a_test("gx", Status.FAILED)]
         found.add(Graded.of(a_grade(name, *tests)), (), ())
-    (weak,) = needs(found, {})
+    (weak,) = needs(found, a_settling())
     assert weak.in_short == (
         "1 exercise has tests that may be faulty",
         "grader decide RESULTS taken-out TEST --reason …",
@@ -396,7 +413,7 @@ def test_tests_that_may_be_faulty_are_an_open_decision():
             for kind in "vg"
         ]
         found.add(Graded.of(a_grade(name, *tests)), (), ())
-    (weak,) = needs(found, {})
+    (weak,) = needs(found, a_settling())
     assert weak.in_short[0] == "2 exercises have tests that may be faulty"
 
 

@@ -199,6 +199,14 @@ def test_tests_with_parameters_are_found_by_each_of_their_names(tmp_path: Path) 
         known.tests("test_lead[tow]")
 
 
+def test_a_part_of_a_name_is_answered_with_the_names_that_hold_it(tmp_path: Path) -> None:
+    known = ClassList(a_batch(tmp_path, *(scored(f"{n}-gold", 1, 1) for n in ("gina", "Gil"))))
+    with pytest.raises(Unknown, match=r"'GINA' is nobody of this class: did you mean gina-gold\?"):
+        known.whom("GINA")
+    with pytest.raises(Unknown, match=r"did you mean gina-gold or Gil-gold\?"):
+        known.submission("gold")
+
+
 def test_a_class_of_many_names_lists_none_of_them(tmp_path: Path) -> None:
     """Eight names can be read; of more, only the nearest is named."""
     few = ClassList(a_batch(tmp_path / "few", *(scored(f"s{n}", 1, 1) for n in range(8))))
@@ -212,7 +220,8 @@ def test_a_class_of_many_names_lists_none_of_them(tmp_path: Path) -> None:
 def times_of(folder: Path, table: str | bytes) -> list[tuple[Whom, str]]:
     file = folder / "times.csv"
     file.write_bytes(table if isinstance(table, bytes) else table.encode())
-    return [(whom, at.isoformat()) for whom, at in read_times(file, ClassList(a_class(folder)))]
+    read = read_times(file, ClassList(a_class(folder)))
+    return [(whom, at.isoformat()) for whom, at in read.times]
 
 
 @pytest.mark.parametrize(
