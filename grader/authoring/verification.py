@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +37,7 @@ from grader.testing.suite import Suite
 from grader.worker.observing.watching import NAMESPACE
 
 Function = Callable[..., Any]
+_KINDS = ("MISTAKES", "HABITS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +248,16 @@ def _verification(suite: Suite) -> Verification:
 
 
 def _check_wrong_functions(suite: Suite) -> None:
-    """Checks that wrong functions are of known exercises and take their parameters by name.
+    """Checks the ids of wrong functions, that their exercises are known, and their parameters.
 
     Raises:
-        BadAssignment: if one does not.
+        BadAssignment: if an id occurs twice, or a function fits no adapter.
     """
+    listed = [one.id for kind in _KINDS for one in listed_in("solutions.mistakes", kind)]
+    twice = [name for name, count in Counter(listed).items() if count > 1]
+    if twice:
+        said = "a further way of a mistake is one more of its variants"
+        raise BadAssignment(f"solutions/mistakes.py lists {twice[0]} twice: {said}")
     for exercise, wrong in wrong_functions().items():
         for one in wrong:
             what = f"solutions/mistakes.py: {one.mistake}"
@@ -320,7 +326,7 @@ def _unnamed(raises: bool, cases: int) -> str:
 def wrong_functions() -> dict[str, list[Wrong]]:
     """Returns each exercise's functions that make a mistake or have a habit."""
     wrong: dict[str, list[Wrong]] = defaultdict(list)
-    for kind in ("MISTAKES", "HABITS"):
+    for kind in _KINDS:
         for entry in listed_in("solutions.mistakes", kind):
             for exercise, functions in entry.variants.items():
                 # In an exercise that it echoes, it is known as another mistake.

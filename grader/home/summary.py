@@ -135,7 +135,10 @@ _INDENT = " " * 4
 _FEWEST_ROWS = 3
 # Exercises that a note names.
 _MOST_NOTED = 3
-_COSTLY = "Every public test passes, but the notes above cost points: change that first."
+_COSTLY = (
+    "Every public test passes, but these points do not count what the notes above cost: change "
+    "that first."
+)
 
 Failures = dict[str, Failure]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -51,10 +52,12 @@ def share_points(assignment: Assignment, tests: Mapping[str, Membership]) -> dic
     by_exercise: dict[str, dict[Aspect, list[str]]] = defaultdict(lambda: defaultdict(list))
     for test, member in tests.items():
         by_exercise[member.exercise][member.aspect].append(test)
-    for exercise in by_exercise:
+    for exercise, of_exercise in by_exercise.items():
         if exercise not in assignment.points:
+            test = next(iter(of_exercise.values()))[0]
             raise BadAssignment(
-                f"tests of {exercise} were found, but [tool.grader.exercises] gives it no points"
+                f"{test} is of {exercise}, to which [tool.grader.exercises] gives no points: "
+                f"{meant(exercise, assignment.points)}"
             )
     points: dict[str, float] = {}
     for exercise, of_exercise in by_exercise.items():
@@ -158,6 +161,8 @@ _QUIET = (
 
 # Variables by which a user gives every pytest options and plugins; they must not change a grade.
 _OPTIONS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+# A line of a file, as Python's and as pytest's tracebacks write it.
+_PLACE = re.compile(r'(?:File "([^"]+)", line (\d+)|^(\S+\.py):(\d+): )', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,9 +281,12 @@ class Suite:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Refuses a test module that cannot be imported: every grade would be wrong."""
         if not report.passed:  # a module that skips itself would leave its points to others
-            last = str(report.longrepr).strip().splitlines()[-1].removeprefix("E ").strip()
+            text = str(report.longrepr).strip()
+            last = text.splitlines()[-1].removeprefix("E ").strip()
+            places = [":".join(filter(None, found)) for found in _PLACE.findall(text)]
+            at = f" ({Path(places[-1]).name})" if places else ""
             with self._stopping():
-                raise BadAssignment(f"{report.nodeid} cannot be collected: {last}")
+                raise BadAssignment(f"{report.nodeid} cannot be collected: {last}{at}")
 
     @pytest.hookimpl
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -333,13 +341,13 @@ class Suite:
         root = self.assignment.root
         with course_code("adapters.py", root):
             self.contract = load_contract(root)
+        self._require("adapters.py", self.contract)
         self.references = load_references(root)
         points = self.assignment.points
         self.foundations = load_foundations(root, [*points])
         # Reports name a cause at its first exercise, which must be the one that others build on.
         points = in_building_order(points, self.foundations.builds_on)
         self.assignment = replace(self.assignment, points=points)
-        self._require("adapters.py", self.contract)
         self._require("solutions/__init__.py", self.references)
 
     def _require(self, place: str, functions: Iterable[str]) -> None:

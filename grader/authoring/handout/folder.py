@@ -24,6 +24,7 @@ from grader.authoring.handout.installing import (
 )
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import is_adapter
+from grader.core.text import quantity
 from grader.home.bench import CONTRACT
 from grader.testing.cases import FIXTURES, remove_frozen
 from grader.testing.course import in_building_order, load_foundations
@@ -122,14 +123,30 @@ running in a terminal.
 """
 
 
-def readme(name: str, page: str | None, installing: str, handing_in: str) -> str:
+def readme(name: str, page: str | None, installing: str, *last: str) -> str:
     """Returns the README; `page` is the author's text for students, if there is one.
 
-    The installation comes before the first section of the page, and handing in after the last one.
+    The installation comes before the first section of the page, and the `last` sections after it.
     """
     opening, heading, sections = (page or _PLAIN.format(name=name)).partition("\n## ")
-    parts = (opening, installing, f"## {sections}" if heading else "", handing_in)
+    parts = (opening, installing, f"## {sections}" if heading else "", *last)
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def rules(assignment: Assignment) -> str:
+    """Returns the section on the due date and on forbidden functions; "" without either."""
+    said = []
+    if rule := assignment.late:
+        zone = f" ({rule.zone})" if rule.zone else ""
+        points = "possible points" if rule.of == "possible" else "points"
+        each = f"{rule.points:g} points" if rule.points else f"{rule.percent:g} % of the {points}"
+        free = f", after {quantity(rule.days, 'free day')}" if rule.days else ""
+        end = f"; after {rule.last:%Y-%m-%d %H:%M}, all of them" if rule.last else ""
+        said.append(f"- Due {rule.due:%Y-%m-%d %H:%M}{zone}. A late day costs {each}{free}{end}.")
+    for name, cost in assignment.forbidden.items():
+        share = f"It costs {cost:g} % of the points of each exercise that calls it"
+        said.append(f"- Write this by hand: `{name}`. {share if cost else 'Calling it is noted'}.")
+    return "\n".join(["## Rules", "", *said]) if said else ""
 
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
@@ -238,7 +255,9 @@ def _lay_out(
     installation = Installation(assignment.name, wheel, constraints, torch_index)
     page = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else None
     texts = {
-        "README.md": readme(assignment.name, page, installation.section(), section(platform)),
+        "README.md": readme(
+            assignment.name, page, installation.section(), rules(assignment), section(platform)
+        ),
         "pyproject.toml": _project(assignment),
         CONTRACT: frozen_contract((root / "adapters.py").read_text(encoding="utf-8")),
         REQUIREMENTS: installation.requirements(),

@@ -152,12 +152,11 @@ def _say_what_is_asked_again(opened: Batch, again: int) -> None:
     """Reports how many graded submissions need tests again, and how many are unchanged or new."""
     tests = [name_of_test(name) for name in opened.changed if name]
     asked = f"run again for them: {several(tests)} alone" if tests else "points change alone"
-    others = {
-        "graded before and unchanged": opened.kept,
-        "to grade as a whole": len(opened.waiting) - again,
-    }
     said = [f"{again} graded before: {asked}"]
-    said += [f"{count} {what}" for what, count in others.items() if count]
+    if opened.kept:
+        said.append(f"{opened.kept} graded before and unchanged")
+    if whole := [task.entry.name for task in opened.waiting if not task.kept]:
+        said.append(f"{len(whole)} to grade as a whole: {several(whole)}")
     say("; ".join(said))
 
 

@@ -190,7 +190,7 @@ def _in_short(
         f"{len(mistakes)} wrong functions: {_caught(mistakes)} caught, {named} named, "
         f"{misnamed} misnamed"
     )
-    return f"{said}; {len(habits)} of habits: {_caught(habits)} caught" if habits else said
+    return f"{said}; {len(habits)} with habits: {_caught(habits)} caught" if habits else said
 
 
 def _by_test(verification: Verification) -> Iterator[str]:

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
@@ -14,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from grader.authoring.handout.folder import _lines, frozen_contract, readme
+from grader.authoring.handout.folder import _lines, frozen_contract, readme, rules
 from grader.authoring.handout.freezing import (
     differences,
     freeze_public_tests,
@@ -22,6 +24,7 @@ from grader.authoring.handout.freezing import (
 )
 from grader.authoring.handout.installing import Installation, Platform, section
 from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.late_rule import LateRule
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.testing.cases import FrozenModule, freeze, remove_frozen, thaw
 from grader.testing.suite import Suite
@@ -388,16 +391,29 @@ def test_the_frozen_contract_holds_the_adapters_and_what_their_types_need():
     ids=["sections", "no section"],
 )  # fmt: skip
 def test_the_readme_installs_before_the_first_section_and_hands_in_last(page, expected):
-    """Each part is separated by one empty line."""
     assert readme("it", page, "INSTALL\n", "\nHAND IN\n") == expected
 
 
 @pytest.mark.unit
 def test_a_readme_without_a_page_of_the_author_says_how_to_work():
-    """The text begins with the assignment's name."""
     text = readme("softmax", None, "INSTALL", "HAND IN")
     assert text.startswith("# softmax\n")
     assert text.index("INSTALL") < text.index("## While you work") < text.index("HAND IN")
+
+
+@pytest.mark.unit
+def test_the_readme_tells_the_due_date_and_what_must_be_written_by_hand(tmp_path):
+    plain = find_assignment(write_files(tmp_path, TINY))
+    late = LateRule(datetime(2026, 10, 1, 23, 59), "Europe/Oslo", percent=10, of="possible", days=2)
+    assert rules(plain) == ""
+    told = rules(replace(plain, late=late, forbidden={"torch.softmax": 50, "torch.exp": 0}))
+    assert told.splitlines()[2:] == [
+        "- Due 2026-10-01 23:59 (Europe/Oslo). "
+        "A late day costs 10 % of the possible points, after 2 free days.",
+        "- Write this by hand: `torch.softmax`. "
+        "It costs 50 % of the points of each exercise that calls it.",
+        "- Write this by hand: `torch.exp`. Calling it is noted.",
+    ]
 
 
 @pytest.mark.unit

@@ -67,7 +67,7 @@ def test_the_tests_catch_every_known_mistake_and_name_none_wrongly(grader):
     habits = (4 * 5) + 2
     assert done.stdout.splitlines()[-1] == (
         f"{48 - habits} wrong functions: {48 - habits} caught, {48 - habits} named, 0 misnamed; "
-        f"{habits} of habits: {habits} caught"
+        f"{habits} with habits: {habits} caught"
     )
 
 

@@ -206,8 +206,8 @@ def test_a_batch_reports_what_it_runs_again_after_a_change(grader, tiny, tmp_pat
 
     change(course / "tests" / "hidden" / "test_tiny.py", "draw(7)", "draw(8)")
     (tmp_path / "class" / "cy.py").write_text(RIGHT)
-    expected = "2 graded before: run again for them: test_counts_a_row alone; 1 to grade as a whole"
-    assert expected in graded_again()
+    again = "2 graded before: run again for them: test_counts_a_row alone"
+    assert f"{again}; 1 to grade as a whole: cy" in graded_again()
     change(course / "pyproject.toml", "run_count = 1", "run_count = 2")
     said = graded_again()
     assert "3 graded before: points change alone" in said

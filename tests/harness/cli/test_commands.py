@@ -188,7 +188,11 @@ BROKEN = [
     ("solutions/__init__.py", "def run_double(x:\n", "(solutions/__init__.py:1)"),
     ("solutions/__init__.py", "", "solutions/__init__.py has no run_double"),
     ("solutions/mistakes.py", "MISTAKES = (1,)\n", "solutions/mistakes cannot be used"),
-    ("tests/hidden/test_tiny.py", "1 / 0\n", "test_tiny.py cannot be collected: ZeroDivisionError"),
+    (
+        "tests/hidden/test_tiny.py",
+        "1 / 0\n",
+        "test_tiny.py cannot be collected: ZeroDivisionError: division by zero (test_tiny.py:1)",
+    ),
     ("tests/hidden/test_tiny.py", "def test_it(): ...\n", "::test_it has no @exercise(...)"),
 ]
 

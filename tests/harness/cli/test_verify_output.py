@@ -72,7 +72,7 @@ def test_verify_prints_all_faults_of_an_assignment(course):
         "did: list it in MISTAKES, with a variant that does",
         "[tool.grader.forbidden] lists aten::softmx, which does not exist: did you mean "
         "aten::softmax?",
-        "6 wrong functions: 5 caught, 3 named, 0 misnamed; 1 of habits: 1 caught",
+        "6 wrong functions: 5 caught, 3 named, 0 misnamed; 1 with habits: 1 caught",
     ]
     assert DOUBLES in lines
 

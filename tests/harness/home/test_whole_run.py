@@ -204,7 +204,8 @@ this assignment.
 
 6.5 of 6.5 points. The other 3.5 come from hidden tests.
 
-Every public test passes, but the notes above cost points: change that first.
+Every public test passes, but these points do not count what the notes above cost: change \
+that first.
 = 5 passed =
 """
 

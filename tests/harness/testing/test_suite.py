@@ -157,9 +157,11 @@ OF_COUNT = '@exercise("run_count")'
     ("part", "old", "new", "said"),
     [
         (MORE, "import pytest", "import no_such_module", "more.py cannot be collected: .*no_such"),
-        (MORE, "import pytest", "import pytest:", "more.py cannot be collected: .*Syntax"),
+        (MORE, "import pytest", "import pytest:",
+         r"more.py cannot be collected: .*Syntax.* \(test_more.py:\d+\)"),
         (MORE, None, NO_MARK, "test_nothing has no @exercise"),
-        (MORE, None, OTHER, "tests of run_other were found, but .* gives it no points"),
+        (MORE, None, OTHER,
+         "more.py::test_other is of run_other, to which .* gives no points: there is run_"),
         ("pyproject.toml", "run_count = 1", "run_count = 1\n        run_more = 1",
          "adapters.py has no run_more, which .* lists: "),
         ("solutions/__init__.py", "run_count", "run_cuont", "__init__.py has no run_count"),
