@@ -18,11 +18,12 @@ _LARGEST_FILE = 1 << 20
 _LONGEST_LINE = 300
 _MOST_FILES = 200
 _LONGEST_FUNCTION = 48
-# A comment, a triple-quoted string, or a string of one line, which may be unterminated.
+# A comment, a triple-quoted string, or a string of one line. An unterminated string ends with the
+# text, also after a backslash: if an opening could fail, each further one would be tried as well.
 _TOKEN = re.compile(
     r"#[^\n]*"
     r"|(?P<opening>[A-Za-z]{0,2}(?P<quotes>\"{3}|'{3}))"
-    r"(?:\\.|(?!(?P=quotes))[^\\])*(?:(?P=quotes)|\Z)"
+    r"(?:\\.|(?!(?P=quotes))[^\\])*(?:(?P=quotes)|\\?\Z)"
     r"|(?P<quote>[\"'])(?:\\.|(?!(?P=quote))[^\\\n])*(?:(?P=quote))?",
     re.DOTALL,
 )

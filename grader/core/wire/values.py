@@ -216,9 +216,10 @@ def _in_words(value: Value) -> str:
         return f"({_some(map(_in_words, value))}{',' * (len(value) == 1)})"
     if isinstance(value, set | frozenset):
         # The order of a set of texts differs from process to process.
+        # Each element is put into words once: twice would take 2^depth steps for nested sets.
         some = itertools.islice(value, _MOST_SORTED)
-        first = heapq.nsmallest(_SHOWN + 1, some, key=lambda one: (_order(one)[:2], _in_words(one)))
-        return f"{{{_some(map(_in_words, first))}}}" if value else "set()"
+        first = heapq.nsmallest(_SHOWN + 1, ((*_number(one), _in_words(one)) for one in some))
+        return f"{{{_some(words for *_, words in first)}}}" if value else "set()"
     if isinstance(value, str | bytes):
         # Cut before repr(), which takes many times the size of a text of megabytes.
         value = value[: _LONGEST_WORDS + 1]
@@ -307,9 +308,15 @@ def _rows(value: Value) -> Iterator[torch.Tensor]:
 
 def _order(value: Value) -> tuple[bool, float, str]:
     """Returns the sorting key of an element or a key: numbers by value, then others by text."""
+    is_other, number = _number(value)
+    return is_other, number, repr(value) if is_other else ""
+
+
+def _number(value: Value) -> tuple[bool, float]:
+    """Returns the sorting key of a number; all other values have one key, which comes after."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return False, value, ""
-    return True, 0.0, repr(value)
+        return False, value
+    return True, 0.0
 
 
 def _all_rows(mark: float, values: Collection[Value]) -> Iterator[torch.Tensor]:

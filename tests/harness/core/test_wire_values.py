@@ -69,6 +69,14 @@ def test_a_value_is_told_in_a_few_words(value: Value, words: str) -> None:
     assert in_words(value) == words
 
 
+def test_sets_within_sets_are_told_in_one_pass() -> None:
+    """Two passes at each level would be 2^30 in all; a few hundred bytes can nest so deep."""
+    value: Value = 1
+    for _ in range(30):
+        value = frozenset([value])
+    assert in_words(value) == "{" * 30 + "1" + "}" * 30
+
+
 def test_the_words_of_a_nested_value_are_bounded() -> None:
     """A submission can nest lists, whose items multiply with each level."""
     value: Value = "x" * 50

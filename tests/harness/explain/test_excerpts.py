@@ -137,6 +137,12 @@ def test_an_excerpt_inside_a_string_says_how_it_opened(root):
     assert openings == {3: "", 7: "", 8: 'r"""', 12: 'r"""'}
 
 
+def test_an_unterminated_string_is_read_once(root):
+    """A last backslash closes nothing, and each further opening would be read to the end again."""
+    (root / "i.py").write_text('\\"""\n' * 150_000 + "x\n\\")
+    assert excerpts(root, [Where("i.py", 150_001)])[0].opening == '"""'
+
+
 def test_lines_are_cut_and_printable(root):
     """A line of 300 characters is long enough to be recognised."""
     (root / "h.py").write_text("x" * 400 + "\n\x1b[31m\n")
