@@ -38,6 +38,11 @@ _SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of a name that stands alone, at
 # The platform's prefix in the name of a downloaded file.
 _BEFORE_A_FILE = re.compile(r".*?_\d+_\d+_|.*?_assignsubmission_[a-z]+_", re.DOTALL)
 _ADAPTERS = "adapters.py"
+# Any other suffix may be a word, and a file's name a sentence that others' messages hold as well.
+_SUFFIXES = frozenset({
+    "py", "ipynb", "txt", "md", "pdf", "html", "doc", "docx", "odt", "json", "toml", "csv", "zip",
+    "tar", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar"
+})  # fmt: skip
 # In code and in messages these words are never names, although some people have them.
 _NO_NAMES = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
 _LONGEST_ID = 19
@@ -108,8 +113,8 @@ class Mask:
         """Adds the names of files that people handed in: many contain the people's own names."""
         for file in itertools.chain.from_iterable(results.downloads().values()):
             own = _BEFORE_A_FILE.sub("", file, count=1)
-            _, dot, suffix = own.rpartition(".")
-            if dot and own != _ADAPTERS:
+            suffix = own.rpartition(".")[2].casefold()
+            if suffix in _SUFFIXES and own != _ADAPTERS:
                 self.add(own, (), f"handed-in.{suffix}")
 
     def add(self, name: str, people: Sequence[Author], label: str) -> None:

@@ -330,6 +330,19 @@ def test_a_file_named_after_its_author_is_masked(tmp_path: Path):
     assert mask.text("adapters.py:2") == "adapters.py:2"
 
 
+def test_a_file_named_like_a_message_leaves_the_message_alone(tmp_path: Path):
+    """One student's file would otherwise take words out of everybody's report."""
+    folder = store_talkative_class(tmp_path / "results", 3)
+    said = "your activation is the sigmoid alone"
+    with Store.open(folder, "attention") as store:
+        name = next(iter(store.people.authors))
+        files = (said.replace(" sigmoid", ".sigmoid"), f"{said}.py", "is the.py")
+        store.set_downloads({name: tuple(f"{name}_456{n}_{file}" for n, file in enumerate(files))})
+    mask = AnonymousResults.of(Store.read(folder)).mask
+    assert mask.text(f"run_silu: {said} (model.py:3)") == f"run_silu: {said} (model.py:3)"
+    assert mask.text(f"{said}.py:3") == "handed-in.py:3"
+
+
 def test_both_classes_files_are_masked_in_an_earlier_class(tmp_path: Path):
     """A message that names such a file would otherwise be a change."""
     files = {"before": "4567_doe-jane.py", "after": "4567_roe-john.py"}
