@@ -223,9 +223,9 @@ class Carried:
         roots = " and ".join(f"{root} ({mistake})" for root, mistake in each)
         if len(each) == 1:
             errors = "Its only error" if is_full else "One error"
-            return f"{errors} comes from {roots}, where it was already deducted."
+            return f"{errors} is that of {roots}, where it was already deducted."
         errors = "Its only errors" if is_full else "Two errors"
-        return f"{errors} come from {roots}, where they were already deducted."
+        return f"{errors} are those of {roots}, where they were already deducted."
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,7 +348,11 @@ def fenced(text: str) -> str:
 def _told(cause: Cause, exercise: str) -> str:
     root = cause.exercises[0]
     if root != exercise:
-        place = f" ({one_line(cause.lines)})" if cause.lines else ""
+        # A line may be told for the root alone: a change there leaves this exercise wrong.
+        is_shared = any(
+            cause.shown.places == t.places for t in cause.tests if t.exercise == exercise
+        )
+        place = f" ({one_line(cause.lines)})" if cause.lines and is_shared else ""
         own = cause.mistake_of(exercise) if cause.mistake is None else None
         named = [f"{plain(own.explanation)} [{one_line(own.mistake)}]"] if own else []
         told = [title(cause), *named, f"The same cause as in {one_line(root)}{place}: see there."]

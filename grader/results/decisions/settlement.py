@@ -261,7 +261,7 @@ class Settlement:
     def sentences(self) -> Iterator[str]:
         """Yields every change as students read it: "+2 points in run_rope: a wrong docstring".
 
-        Exercises whose only error comes from the same one share a sentence.
+        Exercises with the same error share a sentence.
         """
         alike: dict[object, list[PointsChange]] = {}
         for change in self.changes:

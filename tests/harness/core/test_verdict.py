@@ -138,19 +138,19 @@ def test_verdicts_are_grouped_by_exercise_in_the_order_of_tests() -> None:
 @pytest.mark.parametrize(
     ("root", "mistake", "is_full", "sentence"),
     [
-        ("a", "m", True, "Its only error comes from a (m), where it was already deducted."),
-        ("a", "m", False, "One error comes from a (m), where it was already deducted."),
+        ("a", "m", True, "Its only error is that of a (m), where it was already deducted."),
+        ("a", "m", False, "One error is that of a (m), where it was already deducted."),
         (
             "a + b",
             "m + n",
             True,
-            "Its only errors come from a (m) and b (n), where they were already deducted.",
+            "Its only errors are those of a (m) and b (n), where they were already deducted.",
         ),
         (
             "a + b",
             "m + n",
             False,
-            "Two errors come from a (m) and b (n), where they were already deducted.",
+            "Two errors are those of a (m) and b (n), where they were already deducted.",
         ),
     ],
 )

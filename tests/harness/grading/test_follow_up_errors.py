@@ -146,7 +146,7 @@ def test_the_score_of_a_grade_stays_the_sum_of_its_tests(graded):
     assert grade.score == total(test.score for test in grade.tests)
     sentence = next(one.sentence(True) for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
-        "Its only error comes from run_attention_weights (no-scale), where it was already deducted."
+        "Its only error is that of run_attention_weights (no-scale), where it was already deducted."
     )
 
 
@@ -156,7 +156,7 @@ def test_platforms_that_know_one_score_get_the_final_one(graded):
     told = results(credited(grade), Display())
     assert told["score"] == final_points(grade)
     assert sum(entry["score"] for entry in told["tests"]) == final_points(grade)
-    assert "run_self_attention: full marks (+5 points). Its only error comes" in told["output"]
+    assert "run_self_attention: full marks (+5 points). Its only error is that" in told["output"]
     assert credited(graded(modular({}))) == graded(modular({}))
 
 
@@ -213,7 +213,7 @@ def test_the_sentence_about_two_mistakes_names_both(graded):
     assert root_of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
     sentence = next(one.sentence(True) for one in grade.carried if one.exercise == WITH_ROPE)
     assert sentence == (
-        "Its only errors come from run_attention_weights (no-scale) and run_rope "
+        "Its only errors are those of run_attention_weights (no-scale) and run_rope "
         "(rope-half-split), where they were already deducted."
     )
 

@@ -160,7 +160,7 @@ def test_carried_points_notes_and_missing_words_stand_below_the_table():
     assert lines[0] == "a: 1 of 2 points"
     assert [line for line in lines[-5:] if line] == [
         "deducted once",
-        "  run_two: full marks (+1 point). Its only error comes from run_one (no-scale), where it "
+        "  run_two: full marks (+1 point). Its only error is that of run_one (no-scale), where it "
         "was already deducted.",
         "The explanation is incomplete, which does not affect the grade: the worker was lost.",
         "about what was handed in",

@@ -152,7 +152,7 @@ def test_carried_points_disappear_with_their_exercise(tmp_path: Path) -> None:
     (own,) = settlements_by_name(results).values()
     assert (own.machine, own.final) == (300, 6.5)
     assert [*own.sentences()] == [
-        "run_mha: +3.5 points. One error comes from run_rope (no-scale), where it was already "
+        "run_mha: +3.5 points. One error is that of run_rope (no-scale), where it was already "
         "deducted."
     ]
     assert own.changes[0].source == "[tool.grader] carry_over"
@@ -183,7 +183,7 @@ def test_exercises_with_the_same_only_error_share_a_sentence(tmp_path: Path) -> 
     carried = (Carried("run_mha", "run_rope", "x", 6), Carried("run_more", "run_rope", "x", 5))
     (own,) = settlements_by_name(a_batch(tmp_path, a_grade("s", *failed, carried=carried))).values()
     assert [*own.sentences()] == [
-        "run_mha and run_more: full marks (+11 points). Their only error comes from run_rope (x), "
+        "run_mha and run_more: full marks (+11 points). Their only error is that of run_rope (x), "
         "where it was already deducted."
     ]
 

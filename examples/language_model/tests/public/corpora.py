@@ -1,5 +1,9 @@
 """What the tests of the tokenizer's training share."""
 
+import itertools
+import re
+from collections import Counter
+
 from grader.testing import assert_matches
 
 ENDS = "<|endoftext|>"
@@ -57,6 +61,19 @@ def telling(draw):
     }
     lines = [word for word, number in words.items() for _ in range(number)]
     return "\n".join(lines) + 17 * f" {e}{f}{l_}" + "\n"
+
+
+def pairs_of(text, merges):
+    """How often each pair of tokens stands in the words of a text, after some merges."""
+    found = Counter()
+    for word in re.findall(r" ?\S+", text):
+        tokens = [bytes([byte]) for byte in word.encode()]
+        for first, second in merges:
+            for place in range(len(tokens) - 1):
+                if tokens[place : place + 2] == [first, second]:
+                    tokens[place : place + 2] = [first + second]
+        found.update(itertools.pairwise(tokens))
+    return found
 
 
 def merges_cost(student, draw, merged, words):

@@ -78,7 +78,7 @@ def assert_uniform(starts, possible, said="begin at {start}", first=0):
         count = counts[start]
         assert abs(count - mean) <= allowed, (
             f"{count} of {drawn} windows {said.format(start=start)}, where about {mean:.0f} "
-            f"should: each of {first} to {possible - 1} is equally likely"
+            f"should: drawn by itself, each of {first} to {possible - 1} is equally likely"
         )
 
 
@@ -91,7 +91,7 @@ def assert_independent(batches, possible):
     pairs = itertools.chain.from_iterable(map(itertools.pairwise, batches))
     apart = [(after - before) % possible for before, after in pairs]
     drawn_once = all(len(set(starts)) == len(starts) for starts in batches)
-    said = "begin {start} places after the previous one, counted around the end"
+    said = "begin {start} places after the one before in their batch, counted around the end"
     assert_uniform(apart, possible, said, first=1 if drawn_once else 0)
 
 
