@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,16 @@ from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import Told, Words, WrongAnswer, WrongAnswers
 from grader.core.late_rule import LateRule
 from grader.core.submission import Author
-from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Measurement, Status, Verdict
+from grader.core.verdict import (
+    Aspect,
+    Carried,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+)
 from grader.explain.mistakes.clusters import NamedMistake, write_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.pages.class_needs import UnknownCluster, nameless, needs
@@ -96,7 +106,7 @@ def a_class() -> ClassData:
     found = ClassData()
     for grade in grades:
         people = (ANN,) if grade.submission == "ann" else ()
-        shares = () if grade.submission == "bob" else (settled(*people, machine=None),)
+        shares = () if grade.submission == "bob" else a_settling().settle(grade)
         found.add(Graded.of(grade), people, shares)
     return found
 
@@ -110,7 +120,7 @@ def test_a_class_is_given_to_the_script_by_columns():
     assert columns["names"] == ["ann", "bob", "cem", "dan", "eva"]
     assert columns["statuses"] == "ggung"
     assert columns["scores"] == [8.0, 4.0, 0.0, 0.0, 0.0]
-    assert columns["most"] == [10.0, 12.0, 10.0, 10.0, 10.0]
+    assert columns["most"] == [12.0, 12.0, 12.0, 0.0, 10.0]
     assert columns["machine"] == columns["scores"]
     assert columns["people"] == ["Ann Lee", "", "", "", ""]
     assert columns["marks"] == [[], ["not counted"], [], [], []]
@@ -149,13 +159,25 @@ def test_points_of_the_script_have_two_decimals():
 
 
 def test_exercises_are_counted_without_unreadable_and_ungraded_submissions():
-    """Unreadable submissions have a count of their own, and no score."""
+    """Unreadable submissions have a count of their own, and no score, like one not counted."""
     one, other = a_class().exercises.values()
-    assert (one.name, one.scores, one.mean, one.max_score) == ("run_x", [8.0, 4.0, 0.0], 4.0, 10.0)
+    assert (one.name, one.scores, one.mean, one.max_score) == ("run_x", [8.0, 0.0], 4.0, 10.0)
     assert one.standings == {"right": 1, "half": 1, "unreadable": 1, "wrong": 1}
-    assert (other.name, other.scores, other.max_score) == ("run_y", [0.0, 0.0], 4.0)
+    assert (other.name, other.scores, other.max_score) == ("run_y", [0.0], 4.0)
     assert other.standings == {"wrong": 1, "missing": 1, "unreadable": 1}
     assert ClassData().scores == []
+
+
+def test_mean_points_of_exercises_add_up_to_the_mean_of_the_class():
+    """Both include carried points, decisions and lateness."""
+    found = ClassData()
+    for name, extra in (("ann", ()), ("bob", (AGREED,)), ("cem", ())):
+        back = (Carried("run_y", "run_x", "half", 1.5),) if name == "cem" else ()
+        grade = a_grade(name, a_test("vx"), a_test("vy", Status.FAILED), carried=back)
+        shares = a_settling().settle(grade)
+        found.add(Graded.of(grade), (), [replace(o, changes=(*o.changes, *extra)) for o in shares])
+    assert found.scores == [4.0, 6.0, 5.5]
+    assert [one.scores for one in found.exercises.values()] == [[4.0, 6.0, 4.0], [0.0, 0.0, 1.5]]
 
 
 def test_each_test_is_counted_by_the_submissions_that_fail_it():
