@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from grader.core.causes import Cause, FailedTest
-from grader.core.points import OF_THE_VALUES
+from grader.core.points import OF_THE_VALUES, TAKEN_OFF
 from grader.core.text import one_line, plain
 from grader.core.verdict import Grade, Verdict, by_exercise
 from grader.reports.pages.rendering import page_name
-from grader.reports.single import credited_tests
+from grader.reports.single import credited_tests, without
 from grader.reports.standing import (
     ExerciseStanding,
     Standing,
@@ -21,6 +21,7 @@ from grader.reports.standing import (
     phrases,
     standing_of,
 )
+from grader.results.decisions.settlement import Settlement
 
 _SHORT = 72
 
@@ -52,6 +53,27 @@ class Graded:
         said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
         page, is_complete = page_name(grade), grade.is_complete
         return cls(grade, page, is_complete, tests, exercises, causes, said, short)
+
+    def but_for(self, settled: Settlement) -> Graded:
+        """Returns the grade without the costs in exercises whose points a decision replaced."""
+        replaced = settled.replaced
+        causes = [
+            replace(cause, tests=tuple(_costing(test, replaced) for test in cause.tests))
+            for cause in self.causes
+        ]
+        tests = {
+            name: [_without_cost(test) if name in replaced else test for test in own]
+            for name, own in self.tests.items()
+        }
+        return replace(self, causes=causes, tests=tests)
+
+
+def _costing(test: FailedTest, replaced: Set[str]) -> FailedTest:
+    return replace(test, lost=0.0) if test.exercise in replaced else test
+
+
+def _without_cost(test: Verdict) -> Verdict:
+    return test._replace(message=without(test.message, OF_THE_VALUES, TAKEN_OFF))
 
 
 _LONGEST = 300
