@@ -255,6 +255,8 @@ class ExerciseStanding:
         """Returns the standing as people say it: "values passed; generality failed"."""
         if self.standing is Standing.PARTIAL:
             return f"values passed; {enumerated(self.lacking)} failed"
+        if self.standing is Standing.FULL and self.score < self.max_score:
+            return "right, but uses what is forbidden"
         return _WORDS[self.standing]
 
 

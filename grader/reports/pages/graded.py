@@ -124,14 +124,15 @@ class MistakeCounts:
                 found.setdefault(_kind_of(each), []).append(each.exercise)
         for words, names in found.items():
             self.others.setdefault(words, ProblemCount(words)).add(place, names)
-        remarked: dict[str, set[str]] = {}
+        remarked: dict[tuple[bool, str], set[str]] = {}
         for note, verdicts in notes(graded.grade.tests).items():
             if note.endswith(OF_THE_VALUES):
                 continue  # wrong values are already counted
-            words = one_line(note, _LONGEST)
-            remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
-        for words, noted in remarked.items():
-            self.remarks.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
+            key = note.endswith(TAKEN_OFF), one_line(note, _LONGEST)
+            remarked.setdefault(key, set()).update(verdict.exercise for verdict in verdicts)
+        for (costs, words), noted in remarked.items():
+            kinds = self.others if costs else self.remarks
+            kinds.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
 
     def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
         """Adds the known mistakes; returns the exercises that they and their effects fail."""

@@ -13,6 +13,7 @@ import pytest
 from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import Told, Words, WrongAnswer, WrongAnswers
 from grader.core.late_rule import LateRule
+from grader.core.points import TAKEN_OFF
 from grader.core.submission import Author
 from grader.core.verdict import (
     Aspect,
@@ -288,6 +289,15 @@ def test_other_problems_are_counted_by_their_kind():
         "earns none of its points": ([2], {"run_a": 1, "run_x": 1}),
     }
     assert ranked([ProblemCount(f"kind {number}") for number in range(63)])[1] == 3
+
+
+def test_a_note_that_costs_points_is_a_problem():
+    """Other notes on passed tests are remarks."""
+    costly = f"It uses sum: 50% {TAKEN_OFF}"
+    counts = MistakeCounts()
+    counts.add(0, Graded.of(a_grade("ann", a_test("vx")._replace(message=f"slow\n{costly}"))))
+    assert {words: one.exercises for words, one in counts.others.items()} == {costly: {"run_x": 1}}
+    assert [*counts.remarks] == ["slow"]
 
 
 def test_an_exercise_that_a_known_mistake_fails_has_no_other_problem():
