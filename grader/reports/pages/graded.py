@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from grader.core.causes import Cause, FailedTest
+from grader.core.causes import Cause, FailedTest, without_numbers
 from grader.core.points import OF_THE_VALUES, TAKEN_OFF
 from grader.core.text import one_line, plain
 from grader.core.verdict import Grade, Verdict, by_exercise
@@ -164,7 +164,10 @@ def _kind_of(exercise: ExerciseStanding) -> str:
     telling = exercise.telling
     if exercise.standing is Standing.ERROR and telling is not None:
         return one_line(f"error {FailedTest.of(telling).outcome}")
-    if exercise.standing is Standing.PARTIAL:
-        # Use the first aspect alone: a line for each combination would hide common problems.
-        return f"values passed; {exercise.lacking[0]} failed"
-    return exercise.words
+    if exercise.standing not in (Standing.FAILED, Standing.PARTIAL) or telling is None:
+        return exercise.words
+    said = one_line(without_numbers(FailedTest.of(telling).outcome).replace("#", "…"), _LONGEST)
+    if exercise.standing is Standing.FAILED:
+        return said
+    # Use one aspect alone: a line for each combination would hide common problems.
+    return f"values passed; {telling.aspect} failed: {said}"

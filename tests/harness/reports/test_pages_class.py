@@ -144,8 +144,8 @@ def test_a_class_is_given_to_the_script_by_columns():
     ]
     assert found.scores == [8.0, 0.0]
     assert {words: one.who for words, one in found.counts.others.items()} == {
-        "wrong results": [0],
-        "values passed; generality failed": [1],
+        "vy went wrong": [0],
+        "values passed; generality failed: gx went wrong": [1],
         "missing": [1],
         "no answer in time": [4],
     }
@@ -256,32 +256,35 @@ def test_a_grade_with_a_test_that_was_not_judged_counts_as_not_graded():
 
 
 def test_other_problems_are_counted_by_their_kind():
-    """Errors count by exception, half-right exercises by the first failed aspect."""
-    gradients = a_test("vx")._replace(
-        id="t.py::dx", aspect=Aspect.GRADIENTS, status=Status.FAILED, score=0.0
+    """Wrong answers count by their headline without numbers, after one failed aspect."""
+    gradients = a_test("dx", Status.FAILED)._replace(aspect=Aspect.GRADIENTS)
+    shapes = (
+        a_test("gx", Status.FAILED)._replace(message=f"it has shape [{size}, 2]\nx")
+        for size in "34"
     )
     counts = MistakeCounts()
     noted = a_test("vx")._replace(message="Runs on a CPU only.\nearns none of its points")
     for place, tests in enumerate(
         [
             [a_test("vx", Status.ERROR), a_test("vy", Status.ERROR)],
-            [a_test("vx"), gradients, a_test("gx", Status.FAILED)],
+            [a_test("vx"), next(shapes), gradients],
             [noted, a_test("vy", Status.MISSING), noted._replace(exercise="run_a")],
             [a_test("vx", Status.CRASHED), a_test("vy", Status.MISSING)],
+            [a_test("vx"), next(shapes)],
         ]
     ):
         counts.add(place, Graded.of(a_grade(f"s{place}", *tests)))
     assert {words: (one.who, dict(one.exercises)) for words, one in counts.others.items()} == {
         "error vx went wrong": ([0], {"run_x": 1}),
         "error vy went wrong": ([0], {"run_y": 1}),
-        "values passed; generality failed": ([1], {"run_x": 1}),
+        "values passed; generality failed: it has shape …": ([1, 4], {"run_x": 2}),
         "missing": ([2, 3], {"run_y": 2}),
         "crashed": ([3], {"run_x": 1}),
     }
     found, more = ranked(counts.others.values())
     assert [kind.words for kind in found] == [
-        "missing", "crashed", "error vx went wrong", "error vy went wrong",
-        "values passed; generality failed",
+        "missing", "values passed; generality failed: it has shape …", "crashed",
+        "error vx went wrong", "error vy went wrong",
     ]  # fmt: skip
     assert more == 0
     assert {words: (one.who, dict(one.exercises)) for words, one in counts.remarks.items()} == {
@@ -313,7 +316,7 @@ def test_an_exercise_that_a_known_mistake_fails_has_no_other_problem():
     assert mistake.exercises == {"run_x": 1}
     assert mistake.label == "You take half. [half]"
     assert [(one.words, one.exercises) for one in counts.others.values()] == [
-        ("wrong results", {"run_y": 1})
+        ("vy went wrong", {"run_y": 1})
     ]
 
 
