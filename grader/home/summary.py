@@ -12,13 +12,12 @@ import pytest
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
 from grader.core.names import nearest
-from grader.core.points import WITH_VALUES, CourseWorth, Gate, points_of
+from grader.core.points import TAKEN_OFF, WITH_VALUES, CourseWorth, Gate, points_of
 from grader.core.text import quantity
 from grader.core.verdict import name_of_test
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 from grader.home.screen import PrintedCause, Screen
-from grader.testing.outcome import TAKEN_OFF
 
 PASSED, MISSING = "passed", "missing"
 

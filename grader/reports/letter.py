@@ -101,7 +101,7 @@ def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[s
         grade=grade,
         settled=settled,
         told=told,
-        text=_text(assignment, graded, settled, told),
+        text=_text(assignment, graded.but_for(settled), settled, told),
         page=submission_page(assignment, graded, grade.evidence, (settled,)),
     )
 

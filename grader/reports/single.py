@@ -70,7 +70,8 @@ def credited_tests(grade: Grade) -> tuple[Verdict, ...]:
             for place, part in zip(places, parts, strict=True):
                 test = tests[place]
                 score = points_of(hundredths(test.score) + part)
-                tests[place] = test._replace(score=score, message=_without_share(test.message))
+                said = without(test.message, OF_THE_VALUES)
+                tests[place] = test._replace(score=score, message=said)
     return tuple(tests)
 
 
@@ -78,9 +79,10 @@ def _counts_less(test: Verdict) -> bool:
     return test.status is Status.PASSED and OF_THE_VALUES in (test.message or "")
 
 
-def _without_share(message: str | None) -> str | None:
+def without(message: str | None, *ends: str) -> str | None:
+    """Returns a message without the lines that end like this."""
     lines = (message or "").split("\n")
-    return "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES)) or None
+    return "\n".join(line for line in lines if not line.endswith(ends)) or None
 
 
 _NOTE = 500

@@ -100,7 +100,8 @@ def extent(cause: Cause) -> str:
 
 def cost(cause: Cause) -> str:
     """Returns the points that a cause costs, in parentheses; "" if it costs none."""
-    lost, several = points(cause.lost), len(cause.exercises)
+    lost = points(cause.lost)
+    several = len({test.exercise for test in cause.tests if test.lost})
     if lost == "0" or cause.shown.status is Status.NOT_GRADED:
         return ""
     return f"(-{lost} points in {several} exercises)" if several > 1 else f"(-{lost} points)"
@@ -254,6 +255,8 @@ class ExerciseStanding:
         """Returns the standing as people say it: "values passed; generality failed"."""
         if self.standing is Standing.PARTIAL:
             return f"values passed; {enumerated(self.lacking)} failed"
+        if self.standing is Standing.FULL and self.score < self.max_score:
+            return "right, but uses what is forbidden"
         return _WORDS[self.standing]
 
 

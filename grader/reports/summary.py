@@ -46,6 +46,14 @@ _MOST_TESTS = 4
 _MOST_NUMBERS = 6
 # A submission with answers like no other's is shown as a group only on request (--all).
 AT_LEAST = 2
+# Values that `as_tensor` turns into a row of numbers, by the first number.
+_KINDS = {
+    -1.002e9: "a text",
+    -1.003e9: "of type bytes",
+    -1.004e9: "a tuple, list or set",
+    -1.005e9: "a dict",
+    -1.006e9: "a named tuple",
+}
 
 
 def in_words(
@@ -92,9 +100,13 @@ def name_of(group: AnswerCluster, names: Sequence[NamedMistake]) -> str | None:
 
 def case_in_words(answer: WrongAnswer) -> str:
     """Returns the inputs of a call and the answer to it, in words."""
+    given = f"for {answer.inputs or 'nothing'} the answer is"
+    kind = _KINDS.get(answer.numbers[0]) if len(answer.shape) == 1 and answer.numbers else None
+    if kind is not None:
+        return f"{given} {kind}"
     numbers = ", ".join(f"{number:.4g}" for number in answer.numbers[:_MOST_NUMBERS])
     more = ", …" if len(answer.numbers) > _MOST_NUMBERS else ""
-    return f"for {answer.inputs or 'nothing'} the answer is {list(answer.shape)}: {numbers}{more}"
+    return f"{given} {list(answer.shape)}: {numbers}{more}"
 
 
 def _group(group: AnswerCluster, called: str | None) -> Iterator[str]:

@@ -214,7 +214,6 @@ _LINES = 4
 WISH = "which must be written by hand in this assignment"
 # Ends the names of `in_words` if some are left out.
 SHORTENED = re.compile(rf" and \d+ more, {WISH}")
-TAKEN_OFF = "of this exercise's points are taken off"
 
 
 def in_words(uses: Iterable[Use]) -> str:

@@ -13,13 +13,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.core.points import OF_THE_VALUES, Gate, hundredths, points_of, shared_out
+from grader.core.points import (
+    OF_THE_VALUES,
+    TAKEN_OFF,
+    Gate,
+    hundredths,
+    points_of,
+    shared_out,
+)
 from grader.core.text import plain
 from grader.core.verdict import TELLING_ASPECTS, Aspect, Carried, Status, Verdict
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
-from grader.testing.outcome import TAKEN_OFF, WISH, in_words
+from grader.testing.outcome import WISH, in_words
 from grader.testing.outcome_cache import AnsweredCall, Ask
 
 _FREE = " (this costs no points)"

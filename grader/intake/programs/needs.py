@@ -94,17 +94,21 @@ def _array(value: Any) -> list[Any]:
 _MOST_FILES = 300
 _LONGEST_FILE = 1 << 17  # bytes
 _LONGEST_NAME = 100
+# The worker gives stubs of these to notebooks; `google` is for Colab.
+_OF_NOTEBOOKS = ("IPython", "google", "import_ipynb", "importnb", "ipynb", "nbimporter")
 
 
 def read_needs(submission: Submission) -> Needs:
     """Follows the imports of the submission's adapters from file to file; runs nothing.
 
+    All cells of a notebook count: its folder of cells is there only if the adapters run it.
     A module is not needed if its absence is expected, or if only type checkers import it.
     """
     root = submission.root
     folders = [root / path for path in submission.import_paths]
-    own = _own_names(root, folders)
-    waiting, seen = [root / submission.adapters], set[Path]()
+    cells = sorted(root.rglob("*.ipynb/cell *"))
+    own = _own_names(root, folders) | set(_OF_NOTEBOOKS if cells else ())
+    waiting, seen = [*cells, root / submission.adapters], set[Path]()
     imported: set[str] = set()
     while waiting and len(seen) < _MOST_FILES:
         file = waiting.pop()

@@ -101,7 +101,7 @@ def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
 
 def _change(change: PointsChange) -> dict[str, Any]:
     fields = dataclasses.asdict(change) | {"points": change.points}
-    del fields["hundredths"], fields["is_full"]
+    del fields["hundredths"], fields["is_full"], fields["replaces"]
     return fields
 
 
@@ -143,7 +143,9 @@ def write_table(
     table.writerow([*maxima, *map(_cell, worth.values()), *[""] * len(_TEXTS)])
     for score in scores.scores:
         people = (Author(),) if score.submission in scores.unsure else score.people
-        table.writerows(_rows(score, people, kinds, [*worth]))
+        in_time = "" if score.submission in scores.untimed else "no"
+        late = "yes" if score.settlement.late else in_time
+        table.writerows(_rows(score, people, late, kinds, [*worth]))
     for person in scores.absentees:
         zero = absent_zero and person not in scores.excused
         points: Cell = 0 if zero else ""
@@ -155,7 +157,11 @@ def write_table(
 
 
 def _rows(
-    score: Score, people: Sequence[Author], kinds: Sequence[ChangeKind], exercises: Sequence[str]
+    score: Score,
+    people: Sequence[Author],
+    late: str,
+    kinds: Sequence[ChangeKind],
+    exercises: Sequence[str],
 ) -> Iterator[list[Cell]]:
     own = score.settlement
     machine = None if own.machine is None else points_of(own.machine)
@@ -164,7 +170,7 @@ def _rows(
             harmless(score.submission),
             *map(harmless, dataclasses.astuple(person)),
             _EXCUSED if own.excused else str(own.status),
-            "yes" if own.late else "no",
+            late,
             _cell(machine),
             *(_of_kind(own, kind) for kind in kinds),
             _cell(score.total.got if score.total else None),

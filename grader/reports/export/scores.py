@@ -83,7 +83,7 @@ class ClassScores:
     """The scores of a class, in its order, and the roster's people who handed in nothing.
 
     `excused` maps each excused absentee to the reason. `unsure` maps each submission of an
-    uncertain author to the reason.
+    uncertain author to the reason. Nobody knows whether those of `untimed` are late.
     """
 
     assignment: str
@@ -91,6 +91,7 @@ class ClassScores:
     absentees: tuple[Author, ...] = ()
     excused: Mapping[Author, str] = field(default_factory=dict)
     unsure: Mapping[str, str] = field(default_factory=dict)
+    untimed: frozenset[str] = frozenset()
 
     @property
     def max_score(self) -> float | None:
@@ -135,7 +136,8 @@ def collected(results: Results, settling: Settling, scores: list[Score]) -> Clas
     reasons = {person: settling.excused(person) for person in settling.absentees}
     excused = {person: why for person, why in reasons.items() if why}
     absentees, unsure = settling.absentees, settling.unsure
-    return ClassScores(results.assignment, tuple(scores), absentees, excused, unsure)
+    untimed = frozenset(() if settling.marked else settling.untimed)
+    return ClassScores(results.assignment, tuple(scores), absentees, excused, unsure, untimed)
 
 
 class ExportRefused(Refusal):

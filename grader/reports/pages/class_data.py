@@ -43,7 +43,7 @@ _LONGEST_CHANGES = 600
 
 @dataclass(slots=True)
 class ExerciseCount:
-    """The scores and standings of a class in one exercise."""
+    """The final points and the standings of a class in one exercise."""
 
     name: str
     max_score: float = 0.0
@@ -55,13 +55,15 @@ class ExerciseCount:
         """Returns the mean of the points."""
         return statistics.fmean(self.scores) if self.scores else 0.0
 
-    def add(self, standing: Standing, score: float, max_score: float) -> None:
+    def add(self, standing: Standing) -> None:
         """Adds the standing of a readable submission; ignores an ungraded one."""
-        if standing is Standing.NOT_GRADED:
-            return
+        if standing is not Standing.NOT_GRADED:
+            self.standings[_STANDINGS.get(standing, "wrong")] += 1
+
+    def add_score(self, score: float, max_score: float) -> None:
+        """Adds the final points of a submission that counts."""
         self.scores.append(score)
         self.max_score = max(self.max_score, max_score)
-        self.standings[_STANDINGS.get(standing, "wrong")] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,11 @@ class ClassEntry:
         return self.people or self.name
 
     @property
+    def has_score(self) -> bool:
+        """Returns whether the class's mean includes the submission."""
+        return self.status is GradeStatus.GRADED and self.counts
+
+    @property
     def words(self) -> str:
         """Returns the phrases as one text."""
         return "; ".join(self.phrases)
@@ -119,7 +126,10 @@ class ClassData:
     def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
         """Adds a submission, with the settlements of its people."""
         place, grade = len(self.entries), graded.grade
-        self.entries.append(_entry(graded, authors, settled))
+        entry = _entry(graded, authors, settled)
+        self.entries.append(entry)
+        own = next((one for one in settled if entry.has_score and not one.excused), None)
+        final = own.by_exercise() if own else {}
         self.notes += [(place, one_line(note, 300)) for note in grade.notes]
         if grade.unexplained:
             self.notes.append((place, one_line(lack_in_words(grade.unexplained), 300)))
@@ -129,7 +139,10 @@ class ClassData:
             if grade.status is GradeStatus.UNREADABLE:
                 count.standings["unreadable"] += 1
             else:
-                count.add(each.standing, each.score, each.max_score)
+                count.add(each.standing)
+            if own and each.exercise in final:
+                worth = own.exercises[each.exercise].worth
+                count.add_score(points_of(final[each.exercise]), points_of(worth))
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)
         self._outcomes.append(self._add_tests(grade))
@@ -150,11 +163,7 @@ class ClassData:
     @property
     def scores(self) -> list[float]:
         """Returns the scores of the graded submissions that count."""
-        return [
-            entry.score
-            for entry in self.entries
-            if entry.status is GradeStatus.GRADED and entry.counts
-        ]
+        return [entry.score for entry in self.entries if entry.has_score]
 
     def exercise_tests(self) -> list[ExerciseTests]:
         """Returns each exercise's tests with their outcomes in the readable submissions."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
-from grader.core.causes import Cause, FailedTest
-from grader.core.points import OF_THE_VALUES
+from grader.core.causes import Cause, FailedTest, without_numbers
+from grader.core.points import OF_THE_VALUES, TAKEN_OFF
 from grader.core.text import one_line, plain
 from grader.core.verdict import Grade, Verdict, by_exercise
 from grader.reports.pages.rendering import page_name
-from grader.reports.single import credited_tests
+from grader.reports.single import credited_tests, without
 from grader.reports.standing import (
     ExerciseStanding,
     Standing,
@@ -21,6 +21,7 @@ from grader.reports.standing import (
     phrases,
     standing_of,
 )
+from grader.results.decisions.settlement import Settlement
 
 _SHORT = 72
 
@@ -52,6 +53,27 @@ class Graded:
         said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
         page, is_complete = page_name(grade), grade.is_complete
         return cls(grade, page, is_complete, tests, exercises, causes, said, short)
+
+    def but_for(self, settled: Settlement) -> Graded:
+        """Returns the grade without the costs in exercises whose points a decision replaced."""
+        replaced = settled.replaced
+        causes = [
+            replace(cause, tests=tuple(_costing(test, replaced) for test in cause.tests))
+            for cause in self.causes
+        ]
+        tests = {
+            name: [_without_cost(test) if name in replaced else test for test in own]
+            for name, own in self.tests.items()
+        }
+        return replace(self, causes=causes, tests=tests)
+
+
+def _costing(test: FailedTest, replaced: Set[str]) -> FailedTest:
+    return replace(test, lost=0.0) if test.exercise in replaced else test
+
+
+def _without_cost(test: Verdict) -> Verdict:
+    return test._replace(message=without(test.message, OF_THE_VALUES, TAKEN_OFF))
 
 
 _LONGEST = 300
@@ -102,14 +124,15 @@ class MistakeCounts:
                 found.setdefault(_kind_of(each), []).append(each.exercise)
         for words, names in found.items():
             self.others.setdefault(words, ProblemCount(words)).add(place, names)
-        remarked: dict[str, set[str]] = {}
+        remarked: dict[tuple[bool, str], set[str]] = {}
         for note, verdicts in notes(graded.grade.tests).items():
             if note.endswith(OF_THE_VALUES):
                 continue  # wrong values are already counted
-            words = one_line(note, _LONGEST)
-            remarked.setdefault(words, set()).update(verdict.exercise for verdict in verdicts)
-        for words, noted in remarked.items():
-            self.remarks.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
+            key = note.endswith(TAKEN_OFF), one_line(note, _LONGEST)
+            remarked.setdefault(key, set()).update(verdict.exercise for verdict in verdicts)
+        for (costs, words), noted in remarked.items():
+            kinds = self.others if costs else self.remarks
+            kinds.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
 
     def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
         """Adds the known mistakes; returns the exercises that they and their effects fail."""
@@ -141,7 +164,10 @@ def _kind_of(exercise: ExerciseStanding) -> str:
     telling = exercise.telling
     if exercise.standing is Standing.ERROR and telling is not None:
         return one_line(f"error {FailedTest.of(telling).outcome}")
-    if exercise.standing is Standing.PARTIAL:
-        # Use the first aspect alone: a line for each combination would hide common problems.
-        return f"values passed; {exercise.lacking[0]} failed"
-    return exercise.words
+    if exercise.standing not in (Standing.FAILED, Standing.PARTIAL) or telling is None:
+        return exercise.words
+    said = one_line(without_numbers(FailedTest.of(telling).outcome).replace("#", "…"), _LONGEST)
+    if exercise.standing is Standing.FAILED:
+        return said
+    # Use one aspect alone: a line for each combination would hide common problems.
+    return f"values passed; {telling.aspect} failed: {said}"

@@ -182,7 +182,8 @@ def submission_page(
     assignment: str, graded: Graded, evidence: Evidence, settled: tuple[Settlement, ...]
 ) -> str:
     """Returns a submission's page; for members with different points, the common part."""
-    grade = graded.grade
+    grade, own = graded.grade, common(settled)
+    graded = graded.but_for(own) if own else graded
     unreadable = grade.status is GradeStatus.UNREADABLE
     causes = [] if unreadable or not graded.complete else graded.causes
     looking = _Looking(grade, evidence)
@@ -196,16 +197,16 @@ def submission_page(
         assets=assets(_STYLES, _DRAWING if draws else _SCRIPTS),
         assignment=one_line(assignment),
         grade=grade,
-        settled=common(settled),
+        settled=own,
         differ=len({(one.final, one.excused) for one in settled}) > 1,
         final={
             name: points(each.final / 100)
-            for own in settled
-            for name, each in own.exercises.items()
+            for one in settled
+            for name, each in one.exercises.items()
             if each.final != each.machine and len(settled) == 1
         },
         name=one_line(grade.submission),
-        people=one_line(", ".join(who.name for own in settled for who in own.people), 200),
+        people=one_line(", ".join(who.name for one in settled for who in one.people), 200),
         complete=graded.complete,
         unreadable=unreadable,
         words=one_line("; ".join(graded.phrases), 300),
@@ -216,7 +217,7 @@ def submission_page(
         cause_of=cause_of,
         remarks=[
             (shortened(plain(note)), [*dict.fromkeys(one_line(test.exercise) for test in noted)])
-            for note, noted in notes_in_short(grade.tests).items()
+            for note, noted in notes_in_short(itertools.chain(*graded.tests.values())).items()
         ],
         unexplained=lack_in_words(one_line(grade.unexplained)) if grade.unexplained else "",
         printed=plain(evidence.printed).strip("\n"),

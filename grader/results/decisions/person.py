@@ -264,7 +264,8 @@ class PersonsPoints:
         """Sets an exercise's points to `left` hundredths, but not below 0."""
         more = max(left, 0) - self._exercises[exercise].points
         self._exercises[exercise].points += more
-        self._add(kind, exercise, more, sentence, decision.source)
+        replaces = not isinstance(decision, PointsChanged) or decision.by is None
+        self._add(kind, exercise, more, sentence, decision.source, replaces=replaces)
 
     def _add(
         self,
@@ -274,9 +275,11 @@ class PersonsPoints:
         sentence: str,
         source: str,
         is_full: bool = False,
+        replaces: bool = False,
     ) -> None:
         self._whole += 0 if exercise else more
-        self._changes.append(PointsChange(kind, more, exercise, sentence, source, is_full))
+        change = PointsChange(kind, more, exercise, sentence, source, is_full, replaces)
+        self._changes.append(change)
 
 
 def _more_than(left: int, before: int, worth: int) -> str:

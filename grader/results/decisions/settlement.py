@@ -163,7 +163,8 @@ class PointsChange:
     """A change of points in hundredths, of an exercise or of the whole, with its reason.
 
     `sentence` is for students; `source` is the rule, or the file and line of the decision.
-    `is_full` is whether the exercise has all its points after the change.
+    `is_full` is whether the exercise has all its points after the change, and `replaces` whether
+    the points that single tests cost no longer hold.
     """
 
     kind: ChangeKind
@@ -172,6 +173,7 @@ class PointsChange:
     sentence: str
     source: str
     is_full: bool = False
+    replaces: bool = False
 
     @property
     def points(self) -> float:
@@ -238,6 +240,12 @@ class Settlement:
     def of_kind(self, kind: ChangeKind) -> int:
         """Returns the hundredths of all changes of a kind."""
         return sum(change.hundredths for change in self.changes if change.kind is kind)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Returns the exercises in which the points that single tests cost no longer hold."""
+        new = (change for change in self.changes if change.replaces and change.hundredths)
+        return frozenset(change.exercise for change in new if change.exercise)
 
     def by_exercise(self) -> dict[str, int]:
         """Returns the final hundredths in parts that add up to them, one for each exercise.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,19 @@ def test_packages_of_several_files_are_declared_together(tmp_path: Path) -> None
     many = "".join(f"package{number}\n" for number in range(300))
     (tmp_path / "requirements.txt").write_text(many)
     assert len(declared_packages(tmp_path)) == 200
+
+
+@pytest.mark.process
+def test_the_cells_of_a_notebook_count_like_adapters(tmp_path: Path) -> None:
+    """A notebook that no adapter runs does not count, nor does a package that Colab provides."""
+    cells = ["!pip install einx\nimport einx", "from google.colab import files\nimport own"]
+    cells += ["%%writefile own.py\nimport regex", "def run_x(x):\n    return x"]
+    code = [{"cell_type": "code", "source": cell} for cell in cells]
+    notebook = json.dumps({"cells": code, "nbformat": 4})
+    files = {"ann.ipynb": notebook, "bob/adapters.py": "import yaml", "bob/try.ipynb": notebook}
+    write_files(tmp_path, files)
+    needs = survey(discover([tmp_path]).entries, "adapters.py")
+    assert needs.imported == {"einx": 1, "regex": 1, "yaml": 1}
 
 
 @pytest.mark.process

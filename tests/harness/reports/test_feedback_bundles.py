@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import os
@@ -20,15 +21,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader.cli.main import cli
+from grader.core.points import TAKEN_OFF
 from grader.core.submission import Author
-from grader.core.verdict import Carried, GradeStatus
+from grader.core.verdict import Carried, GradeStatus, Status
 from grader.intake.discovery import discover
 from grader.reports.feedback import write_feedback
-from grader.reports.letter import Content, wrapped
+from grader.reports.letter import Content, Letter, letters, wrapped
 from grader.results.decisions.opening import open_settling
 from grader.results.rows import People
 from grader.results.store import Store
-from tests.harness.export_fixtures import a_grade, a_verdict, scored
+from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, scored
 from tests.harness.pages_fixtures import a_class
 from tests.harness.storing import add
 
@@ -322,6 +324,39 @@ def test_a_feedback_text_begins_with_the_failures(tmp_path: Path):
     assert score == "attention: 8 of 12 points"
     assert why.startswith("run_rope: 0 of 4\n  run_rope: all numbers are NaN")
     assert right == "Right: run_softmax (4 of 4), run_mask (4 of 4)"
+
+
+@pytest.mark.parametrize(
+    ("decision", "holds"),
+    [
+        ('[[taken_out]]\ntest = "test_c"', {"run_a": True, "run_b": False}),
+        (
+            '[[points]]\nperson = "jane"\nexercise = "run_a"\nto = 4',
+            {"run_a": False, "run_b": True},
+        ),
+        ('[[points]]\nperson = "jane"\nexercise = "run_b"\nby = 1', {"run_a": True, "run_b": True}),
+        (
+            '[[points]]\nperson = "jane"\nexercise = "run_b"\nto = 1',
+            {"run_a": True, "run_b": False},
+        ),
+        ('[[points]]\nperson = "jane"\nby = 1', {"run_a": True, "run_b": True}),
+    ],
+)
+def test_feedback_states_no_cost_that_a_decision_replaced(
+    tmp_path: Path, decision: str, holds: dict[str, bool]
+):
+    """A test that was taken out costs nothing. Points that are added leave costs as they are."""
+    taken_off = f"50% {TAKEN_OFF}"
+    costly = a_verdict(
+        "run_a", 2.0, status=Status.PASSED, message=f"It uses sum, which is forbidden: {taken_off}"
+    )
+    tests = [a_verdict("run_b", 0.0 if one == "c" else 4.0, id=f"t::test_{one}") for one in "bc"]
+    results = a_batch(tmp_path, a_grade("jane", costly, *tests))
+    (tmp_path / "decisions.toml").write_text(f'{decision}\nreason = "not in the text"\n')
+    (letter,) = letters(results, open_settling(results), apart=True)
+    assert isinstance(letter, Letter)
+    for told in (" ".join(letter.text.split()), html.unescape(letter.page)):
+        assert {"run_a": taken_off in told, "run_b": "(-4 points)" in told} == holds
 
 
 def test_no_line_of_a_feedback_text_exceeds_a_hundred_columns(tmp_path: Path):

@@ -7,13 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from rich.console import Console
 
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Diagnosis
+from grader.core.wire.values import Named, Value, as_tensor
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
-from grader.reports.summary import author_in_words, heading, in_words, labelled, print_summary
+from grader.reports.summary import (
+    author_in_words,
+    case_in_words,
+    heading,
+    in_words,
+    labelled,
+    print_summary,
+)
 from grader.results.decisions.opening import open_settling
 from grader.results.results import Results
 from tests.harness.export_fixtures import a_batch, not_graded, scored, unreadable
@@ -101,6 +110,23 @@ def test_a_large_group_is_cut_and_counted():
         "    tests: whole",
         "    case:  for nothing the answer is []: 0.1235",
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("no", "a text"),
+        (b"no", "of type bytes"),
+        ((1.0, torch.ones(3)), "a tuple, list or set"),
+        ({"weight": torch.ones(2)}, "a dict"),
+        (Named("State", {"step": 1}), "a named tuple"),
+        (torch.tensor([1.0, 2.0]), "[2]: 1, 2"),
+    ],
+)
+def test_an_answer_that_is_no_tensor_is_told_by_its_kind(value: Value, said: str):
+    """The numbers that stand for it are no values of it."""
+    row = tuple(as_tensor(value).tolist())
+    assert case_in_words(answers(*row).answers[0]) == f"for x1 the answer is {said}"
 
 
 def test_a_heading_names_the_mistake_or_asks():

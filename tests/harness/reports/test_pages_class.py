@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,18 @@ import pytest
 from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import Told, Words, WrongAnswer, WrongAnswers
 from grader.core.late_rule import LateRule
+from grader.core.points import TAKEN_OFF
 from grader.core.submission import Author
-from grader.core.verdict import Aspect, Diagnosis, Grade, GradeStatus, Measurement, Status, Verdict
+from grader.core.verdict import (
+    Aspect,
+    Carried,
+    Diagnosis,
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+)
 from grader.explain.mistakes.clusters import NamedMistake, write_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.pages.class_needs import UnknownCluster, nameless, needs
@@ -96,7 +107,7 @@ def a_class() -> ClassData:
     found = ClassData()
     for grade in grades:
         people = (ANN,) if grade.submission == "ann" else ()
-        shares = () if grade.submission == "bob" else (settled(*people, machine=None),)
+        shares = () if grade.submission == "bob" else a_settling().settle(grade)
         found.add(Graded.of(grade), people, shares)
     return found
 
@@ -110,7 +121,7 @@ def test_a_class_is_given_to_the_script_by_columns():
     assert columns["names"] == ["ann", "bob", "cem", "dan", "eva"]
     assert columns["statuses"] == "ggung"
     assert columns["scores"] == [8.0, 4.0, 0.0, 0.0, 0.0]
-    assert columns["most"] == [10.0, 12.0, 10.0, 10.0, 10.0]
+    assert columns["most"] == [12.0, 12.0, 12.0, 0.0, 10.0]
     assert columns["machine"] == columns["scores"]
     assert columns["people"] == ["Ann Lee", "", "", "", ""]
     assert columns["marks"] == [[], ["not counted"], [], [], []]
@@ -133,8 +144,8 @@ def test_a_class_is_given_to_the_script_by_columns():
     ]
     assert found.scores == [8.0, 0.0]
     assert {words: one.who for words, one in found.counts.others.items()} == {
-        "wrong results": [0],
-        "values passed; generality failed": [1],
+        "vy went wrong": [0],
+        "values passed; generality failed: gx went wrong": [1],
         "missing": [1],
         "no answer in time": [4],
     }
@@ -149,13 +160,25 @@ def test_points_of_the_script_have_two_decimals():
 
 
 def test_exercises_are_counted_without_unreadable_and_ungraded_submissions():
-    """Unreadable submissions have a count of their own, and no score."""
+    """Unreadable submissions have a count of their own, and no score, like one not counted."""
     one, other = a_class().exercises.values()
-    assert (one.name, one.scores, one.mean, one.max_score) == ("run_x", [8.0, 4.0, 0.0], 4.0, 10.0)
+    assert (one.name, one.scores, one.mean, one.max_score) == ("run_x", [8.0, 0.0], 4.0, 10.0)
     assert one.standings == {"right": 1, "half": 1, "unreadable": 1, "wrong": 1}
-    assert (other.name, other.scores, other.max_score) == ("run_y", [0.0, 0.0], 4.0)
+    assert (other.name, other.scores, other.max_score) == ("run_y", [0.0], 4.0)
     assert other.standings == {"wrong": 1, "missing": 1, "unreadable": 1}
     assert ClassData().scores == []
+
+
+def test_mean_points_of_exercises_add_up_to_the_mean_of_the_class():
+    """Both include carried points, decisions and lateness."""
+    found = ClassData()
+    for name, extra in (("ann", ()), ("bob", (AGREED,)), ("cem", ())):
+        back = (Carried("run_y", "run_x", "half", 1.5),) if name == "cem" else ()
+        grade = a_grade(name, a_test("vx"), a_test("vy", Status.FAILED), carried=back)
+        shares = a_settling().settle(grade)
+        found.add(Graded.of(grade), (), [replace(o, changes=(*o.changes, *extra)) for o in shares])
+    assert found.scores == [4.0, 6.0, 5.5]
+    assert [one.scores for one in found.exercises.values()] == [[4.0, 6.0, 4.0], [0.0, 0.0, 1.5]]
 
 
 def test_each_test_is_counted_by_the_submissions_that_fail_it():
@@ -233,32 +256,35 @@ def test_a_grade_with_a_test_that_was_not_judged_counts_as_not_graded():
 
 
 def test_other_problems_are_counted_by_their_kind():
-    """Errors count by exception, half-right exercises by the first failed aspect."""
-    gradients = a_test("vx")._replace(
-        id="t.py::dx", aspect=Aspect.GRADIENTS, status=Status.FAILED, score=0.0
+    """Wrong answers count by their headline without numbers, after one failed aspect."""
+    gradients = a_test("dx", Status.FAILED)._replace(aspect=Aspect.GRADIENTS)
+    shapes = (
+        a_test("gx", Status.FAILED)._replace(message=f"it has shape [{size}, 2]\nx")
+        for size in "34"
     )
     counts = MistakeCounts()
     noted = a_test("vx")._replace(message="Runs on a CPU only.\nearns none of its points")
     for place, tests in enumerate(
         [
             [a_test("vx", Status.ERROR), a_test("vy", Status.ERROR)],
-            [a_test("vx"), gradients, a_test("gx", Status.FAILED)],
+            [a_test("vx"), next(shapes), gradients],
             [noted, a_test("vy", Status.MISSING), noted._replace(exercise="run_a")],
             [a_test("vx", Status.CRASHED), a_test("vy", Status.MISSING)],
+            [a_test("vx"), next(shapes)],
         ]
     ):
         counts.add(place, Graded.of(a_grade(f"s{place}", *tests)))
     assert {words: (one.who, dict(one.exercises)) for words, one in counts.others.items()} == {
         "error vx went wrong": ([0], {"run_x": 1}),
         "error vy went wrong": ([0], {"run_y": 1}),
-        "values passed; generality failed": ([1], {"run_x": 1}),
+        "values passed; generality failed: it has shape …": ([1, 4], {"run_x": 2}),
         "missing": ([2, 3], {"run_y": 2}),
         "crashed": ([3], {"run_x": 1}),
     }
     found, more = ranked(counts.others.values())
     assert [kind.words for kind in found] == [
-        "missing", "crashed", "error vx went wrong", "error vy went wrong",
-        "values passed; generality failed",
+        "missing", "values passed; generality failed: it has shape …", "crashed",
+        "error vx went wrong", "error vy went wrong",
     ]  # fmt: skip
     assert more == 0
     assert {words: (one.who, dict(one.exercises)) for words, one in counts.remarks.items()} == {
@@ -266,6 +292,15 @@ def test_other_problems_are_counted_by_their_kind():
         "earns none of its points": ([2], {"run_a": 1, "run_x": 1}),
     }
     assert ranked([ProblemCount(f"kind {number}") for number in range(63)])[1] == 3
+
+
+def test_a_note_that_costs_points_is_a_problem():
+    """Other notes on passed tests are remarks."""
+    costly = f"It uses sum: 50% {TAKEN_OFF}"
+    counts = MistakeCounts()
+    counts.add(0, Graded.of(a_grade("ann", a_test("vx")._replace(message=f"slow\n{costly}"))))
+    assert {words: one.exercises for words, one in counts.others.items()} == {costly: {"run_x": 1}}
+    assert [*counts.remarks] == ["slow"]
 
 
 def test_an_exercise_that_a_known_mistake_fails_has_no_other_problem():
@@ -281,7 +316,7 @@ def test_an_exercise_that_a_known_mistake_fails_has_no_other_problem():
     assert mistake.exercises == {"run_x": 1}
     assert mistake.label == "You take half. [half]"
     assert [(one.words, one.exercises) for one in counts.others.values()] == [
-        ("wrong results", {"run_y": 1})
+        ("vy went wrong", {"run_y": 1})
     ]
 
 

@@ -299,6 +299,14 @@ def test_remarks_and_printed_text_stand_at_the_end():
     assert '<p class="words">everything right</p>' in bare
 
 
+def test_a_message_about_a_lower_score_is_shown_once():
+    """Without it, the page says in words how things stand."""
+    costly = a_verdict("run_x", 2.0, status=Status.PASSED)
+    page = page_of(a_grade("ann", costly, message="it uses sum"))
+    assert page.count("it uses sum") == 1
+    assert 'aria-label="Message">it uses sum</pre>' in page
+
+
 def test_a_submission_with_a_test_that_was_not_judged_has_no_causes():
     """Its page says that nobody need do anything."""
     tests = a_failure("a"), a_failure("b", status=Status.NOT_GRADED)

@@ -64,6 +64,12 @@ def test_a_partial_standing_names_the_failed_aspects() -> None:
     assert (other.exercise, other.words) == ("run_softmax", "right")
 
 
+def test_right_values_that_cost_points_use_what_is_forbidden() -> None:
+    """Nothing else takes points off tests that passed."""
+    (found,) = standings(a_grade(a_verdict("run_rope")._replace(score=1.0)))
+    assert (found.standing, found.words) == (Standing.FULL, "right, but uses what is forbidden")
+
+
 RAISED = "RuntimeError: no (lm/a.py:7)\n    return ~mask"
 
 

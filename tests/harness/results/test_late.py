@@ -215,6 +215,19 @@ def test_a_late_deduction_is_a_separate_change_of_points(tmp_path: Path) -> None
     assert exported("csv", results).column("late", "name")["Alice Apple"] == "yes"
 
 
+@pytest.mark.parametrize(
+    ("late", "told"),
+    [((), {"Alice Apple": "no", "Jane Doe": ""}), (("alice",), {"Jane Doe": "no"})],
+)
+def test_a_table_says_nothing_of_lateness_that_nobody_knows(
+    tmp_path: Path, late: tuple[str, ...], told: dict[str, str]
+) -> None:
+    """A platform that marked somebody marked everybody who was late."""
+    times = {"alice": LATE - datetime.timedelta(days=9)}
+    column = exported("csv", a_late_class(tmp_path, times, late)).column("late", "name")
+    assert {name: column[name] for name in told} == told
+
+
 def test_an_extension_applies_to_the_group_and_late_days_to_each_member(tmp_path: Path) -> None:
     """The group has one submission, but each member has their own remaining late days."""
     results = a_late_class(tmp_path, {"g": LATE})
