@@ -280,11 +280,11 @@ def _span(node: ast.stmt) -> set[int]:
 
 
 def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Returns the lines of default values and class attributes around the lines in `passed`."""
+    """Returns the lines of parameters and class attributes around the lines in `passed`."""
     found: set[int] = set()
     for one in ast.walk(node):
         if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
-            if one.args.defaults or one.args.kw_defaults:
+            if one.args.args or one.args.kw_defaults:
                 found |= set(range(one.lineno, one.body[0].lineno))
         elif isinstance(one, ast.ClassDef) and passed & _span(one):
             for own in one.body:

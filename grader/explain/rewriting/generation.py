@@ -208,6 +208,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         names.cut_out,
         slices.mirrored,
     ),
+    ast.arguments: (arguments.parameters,),
     ast.Tuple: (arguments.elements,),
     ast.List: (arguments.elements,),
     ast.JoinedStr: (entries.patterns,),

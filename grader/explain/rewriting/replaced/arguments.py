@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
+from grader.core.names import is_adapter
 from grader.explain.rewriting.edit import (
     CHANGE,
     PRIMARY,
@@ -33,6 +34,16 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield from _orders(setting, node, [*node.args, *values], "arguments", subject)
 
 
+def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:
+    """Yields swapped parameters of a function; an adapter's are passed by name."""
+    function = setting.parent(node)
+    if isinstance(function, ast.FunctionDef) and not is_adapter(function.name):
+        parts = [one for one in node.args if one.arg not in ("self", "cls")]
+        without_default = parts[: len(parts) - len(node.defaults)]
+        subject = f"the order of the parameters of `{function.name}`"
+        yield from _orders(setting, function, without_default, "parameters", subject)
+
+
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
     """Yields swapped elements of a tuple or a list."""
     parent = setting.parent(node)
@@ -57,7 +68,7 @@ def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
 
 
 def _orders(
-    setting: Setting, node: ast.AST, parts: Sequence[ast.expr], kind: str, subject: str
+    setting: Setting, node: ast.AST, parts: Sequence[ast.expr | ast.arg], kind: str, subject: str
 ) -> Iterator[Draft]:
     fixed = [isinstance(part, ast.Starred) for part in parts]
     count = len(parts)
