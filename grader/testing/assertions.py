@@ -201,12 +201,16 @@ def assert_gradients_match(
     cotangent: torch.Tensor,
     wrt: tuple[str, ...],
     tolerance: Tolerance | None = None,
+    part: int | str | None = None,
     **inputs: Value,
 ) -> None:
-    """Asserts that gradients with respect to the named inputs are those of the reference."""
+    """Asserts that gradients with respect to the named inputs are those of the reference.
+
+    Of a tuple, list or dict, `part` is the index or key of the tensor that `cotangent` belongs to.
+    """
     __tracebackhide__ = True
-    expected = reference.gradients(cotangent, wrt=wrt, **inputs)
-    actual = student.gradients(cotangent, wrt=wrt, **inputs)
+    expected = reference.gradients(cotangent, wrt=wrt, part=part, **inputs)
+    actual = student.gradients(cotangent, wrt=wrt, part=part, **inputs)
     for name in wrt:
         assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
 

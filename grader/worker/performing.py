@@ -264,6 +264,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
                 if onlooker is not None:
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: seed(call, step))
+        differentiated = part_of(result, call.part)
         value = portable(result, call.device, may_be_on_cpu=numbers)
         # If the answer is not encoded, later steps would change it.
         value = copied(value) if call.is_script else value
@@ -272,12 +273,12 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
             living.forget()
         return Answer(
             value=value,
-            gradients=_gradients(result, wanted, call.cotangent),
+            gradients=_gradients(differentiated, wanted, call.cotangent),
             changed_inputs=differing(watched, arguments),
             work=_work(counter, lines),
             records=tuple(recorder.records) if recorder is not None else (),
             unloaded=recorder.loads.unloaded() if recorder is not None else (),
-            origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
+            origin=tracer.origin(differentiated, call.trace) if tracer and call.trace else None,
         )
     except NoAdapter as lacking:
         return absent(str(lacking))
@@ -325,6 +326,14 @@ def _gradients(
         return {}
     products = vector_jacobian_products(result, wanted, cotangent.to(result))
     return {name: product.cpu().contiguous() for name, product in products.items()}
+
+
+def part_of(result: object, part: int | str | None) -> object:
+    """Returns the element with this index or key; all of the result for None."""
+    if part is None:
+        return result
+    parts = dict(enumerate(result)) if isinstance(result, list | tuple) else result
+    return parts.get(part) if isinstance(parts, dict) else None
 
 
 def _is_readable(result: torch.Tensor) -> bool:

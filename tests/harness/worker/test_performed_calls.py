@@ -87,6 +87,21 @@ def test_gradients_are_those_of_the_result_with_a_cotangent():
     assert {name: own.tolist() for name, own in products.items()} == {"x": [2, 4]}
 
 
+@pytest.mark.parametrize(
+    ("part", "gradient"),
+    [(0, [1, 1]), (1, [3, 3]), ("loss", None), (2, None), (3, None), (None, None)],
+)
+def test_gradients_of_a_part_are_those_of_its_element(part, gradient):
+    """Other parts have none."""
+    asked: dict[str, Any] = {"wrt": ("x",), "cotangent": torch.ones(2), "part": part}
+    found = answer_to(lambda x: (x, 3 * x, 4), **asked).gradients
+    assert found.get("x", torch.empty(0)).tolist() == (gradient or [])
+    found = answer_to(lambda x: {"loss": 2 * x, 0: x, 1: 3 * x}, **asked).gradients
+    wanted = [2, 2] if part == "loss" else gradient or []
+    assert found.get("x", torch.empty(0)).tolist() == wanted
+    assert answer_to(lambda x: x if part is not None else None, **asked).gradients == {}
+
+
 def test_gradients_after_a_call_that_switched_them_off_are_still_found():
     def function(x: torch.Tensor) -> torch.Tensor:
         result = 3 * x
