@@ -170,7 +170,8 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
     else:
         expected = single_number(expected)
     for part in differences(actual, expected):
-        name = f"{what}{part.place}" if part.place.startswith((".", "[")) else what
+        whole = what.removeprefix("the ") if what == RESULT else what
+        name = f"{whole}{part.place}" if part.place.startswith((".", "[")) else what
         if part.tensors is None:
             wanted_words = part.expected if shows_expected() else "something else was expected"
             shown = f": {wanted_words}" if part.expected else ""
