@@ -324,7 +324,7 @@ def assert_work_does_not_grow(
     assert many.operations <= few.operations * _MORE_OPERATIONS, (
         f"{student.adapter.name} makes more torch operations for a larger input: "
         f"{many.operations}, and {few.operations} for a small one\n"
-        "A Python loop over tokens or over the batch can be one operation on the whole tensor."
+        "A Python loop over an axis can often be one operation on the whole tensor."
     )
     assert many.largest <= max(allowed, few.largest), (
         f"{student.adapter.name} makes a tensor of {many.largest} elements on the way, "
