@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -30,9 +31,12 @@ from grader.explain.rewriting.generation import check_examples
 from grader.explain.rewriting.slips import load_slips
 from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
-from grader.testing.cases import SEED
+from grader.testing.assertions import WrongNumbers
+from grader.testing.cases import SEED, fresh_case
 from grader.testing.course import Foundations, load_references
-from grader.testing.outcome import StudentFault
+from grader.testing.handles.bench import Bench
+from grader.testing.handles.handle import BrokenReference
+from grader.testing.outcome import Plainly, StudentFault
 from grader.testing.suite import Suite
 from grader.worker.observing.watching import NAMESPACE
 
@@ -211,7 +215,7 @@ def _verification(suite: Suite) -> Verification:
     references = Remembering(Functions(root, solutions))
     right = list(judge.grade(references))
     unjust = [
-        f"{verdict.id}: {(verdict.message or '').partition(chr(10))[0]}"
+        f"{verdict.id}: {_reason(suite, verdict, references)}"
         for verdict in right
         if verdict.status is not Status.PASSED
     ]
@@ -245,6 +249,23 @@ def _verification(suite: Suite) -> Verification:
     unknown = tuple(unknown_names(suite.assignment.forbidden))
     outdated = () if unjust else tuple(outdated_fixtures(suite))
     return Verification(*found, _apart(suite.foundations), unlike, unknown, outdated)
+
+
+def _reason(suite: Suite, verdict: Verdict, references: Remembering) -> str:
+    """Returns why the references fail a test: for wrong numbers, also how far off they are."""
+    case_of = functools.cache(functools.partial(fresh_case, SEED))
+    given = suite.contract, references.ask, suite.references, case_of, SEED, Plainly()
+    raised = suite.run(verdict.id, Bench(*given)).raised
+    first = (verdict.message or "").partition("\n")[0]
+    if isinstance(raised, BrokenReference):
+        return str(raised)
+    if not isinstance(raised, WrongNumbers):
+        return first
+    allowed = raised.comparison.measurement
+    return (
+        f"{first} {'; '.join(raised.words.splitlines()[:2])} (rtol={allowed.rtol:g}, "
+        f"atol={allowed.atol:g}). It ran in the test's dtypes; the expected values are float64."
+    )
 
 
 def _check_wrong_functions(suite: Suite) -> None:

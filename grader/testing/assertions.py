@@ -170,7 +170,8 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
     else:
         expected = single_number(expected)
     for part in differences(actual, expected):
-        name = f"{what}{part.place}" if part.place.startswith((".", "[")) else what
+        whole = what.removeprefix("the ") if what == RESULT else what
+        name = f"{whole}{part.place}" if part.place.startswith((".", "[")) else what
         if part.tensors is None:
             wanted_words = part.expected if shows_expected() else "something else was expected"
             shown = f": {wanted_words}" if part.expected else ""
@@ -201,12 +202,16 @@ def assert_gradients_match(
     cotangent: torch.Tensor,
     wrt: tuple[str, ...],
     tolerance: Tolerance | None = None,
+    part: int | str | None = None,
     **inputs: Value,
 ) -> None:
-    """Asserts that gradients with respect to the named inputs are those of the reference."""
+    """Asserts that gradients with respect to the named inputs are those of the reference.
+
+    Of a tuple, list or dict, `part` is the index or key of the tensor that `cotangent` belongs to.
+    """
     __tracebackhide__ = True
-    expected = reference.gradients(cotangent, wrt=wrt, **inputs)
-    actual = student.gradients(cotangent, wrt=wrt, **inputs)
+    expected = reference.gradients(cotangent, wrt=wrt, part=part, **inputs)
+    actual = student.gradients(cotangent, wrt=wrt, part=part, **inputs)
     for name in wrt:
         assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
 
@@ -319,7 +324,7 @@ def assert_work_does_not_grow(
     assert many.operations <= few.operations * _MORE_OPERATIONS, (
         f"{student.adapter.name} makes more torch operations for a larger input: "
         f"{many.operations}, and {few.operations} for a small one\n"
-        "A Python loop over tokens or over the batch can be one operation on the whole tensor."
+        "A Python loop over an axis can often be one operation on the whole tensor."
     )
     assert many.largest <= max(allowed, few.largest), (
         f"{student.adapter.name} makes a tensor of {many.largest} elements on the way, "

@@ -119,8 +119,12 @@ def _of_members(
     noun: str, absent: list[Any], beyond: list[Any], got: int, wanted: int, place: str
 ) -> Difference:
     words = [f"has {quantity(got, noun)}, where {_expected(wanted)}"] if got != wanted else []
-    if beyond:
-        words.append(f"{_listed(beyond)} {_is(beyond)} too much")
+    if beyond and words:
+        words.append(
+            f"{_listed(beyond)} {_is(beyond)} too {'much' if len(beyond) == 1 else 'many'}"
+        )
+    elif beyond:
+        words.append(f"has the wrong {noun if len(beyond) == 1 else noun + 's'} {_listed(beyond)}")
     if absent and not words:
         words.append(f"is missing {quantity(len(absent), noun)}")
     missing = f"{_listed(absent)} {_is(absent)} missing" if absent else ""

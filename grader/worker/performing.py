@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy
 import torch
+from torch.overrides import TorchFunctionMode
 
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.scripts import Doing, Step
@@ -177,6 +179,50 @@ def _found(value: Any, made: Sequence[Any]) -> Any:
     return mapped(value, lambda one: made[one.number] if isinstance(one, Local) else one)
 
 
+_COPIES, _INTO = ("cpu", "to"), ("copy_", "__setitem__")
+_READS = re.compile(
+    r"item|tolist|numpy|__(array|bool|int|float|index|contains)__|equal|allclose|nonzero|argwhere"
+    r"|unique|masked_select|repeat_interleave"
+)
+_PRODUCTS = re.compile(r"(__r?)?matmul(__)?|(b|add|baddb)?mm|linear|einsum|conv[123]d")
+_ON_TWO = "Expected all tensors to be on the same device, but found at least two devices,"
+_OTHER_DEVICE = re.compile("same device|expected device")
+
+
+class LikeGPU(TorchFunctionMode):
+    """Makes torch's meta device copy to the CPU and refuse products across devices, as a GPU does.
+
+    Copies have no values. A call that reads some, or that then fails for another reason than the
+    device of a tensor, raises the exception of its first copy.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._refusal: Exception | None = None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Calls a function of torch; the signature is torch's."""
+        name, given = getattr(func, "__name__", ""), (*args, *(kwargs or {}).values())
+        if self._refusal is not None and _READS.fullmatch(name):
+            raise self._refusal
+        tensors = [one for one in given if isinstance(one, torch.Tensor) and one.ndim]
+        if _PRODUCTS.fullmatch(name) and len({one.device.type for one in tensors}) > 1:
+            raise RuntimeError(f"{_ON_TWO} meta and cpu!")
+        try:
+            return func(*args, **(kwargs or {}))
+        except NotImplementedError as refusal:
+            if name not in _COPIES + _INTO or "out of meta tensor" not in str(refusal):
+                raise
+            self._refusal = self._refusal or refusal
+            return args[0] if name in _INTO else torch.zeros_like(args[0], device="cpu")
+
+    def __exit__(self, kind: Any, raised: Any, trace: Any) -> None:
+        """Raises the exception of the first copy if the call failed, but not for a device."""
+        super().__exit__(kind, raised, trace)  # type: ignore[no-untyped-call]
+        if self._refusal and raised and not _OTHER_DEVICE.search(str(raised)):
+            raise self._refusal
+
+
 _NUMPY_SEEDS = 1 << 32
 
 
@@ -212,10 +258,13 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
         with contextlib.ExitStack() as observed:
             if call.default_device:
                 observed.enter_context(torch.device(call.device))
+            if call.device == "meta":
+                observed.enter_context(LikeGPU())
             for onlooker in (counter, recorder, tracer, lines):
                 if onlooker is not None:
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: seed(call, step))
+        differentiated = part_of(result, call.part)
         value = portable(result, call.device, may_be_on_cpu=numbers)
         # If the answer is not encoded, later steps would change it.
         value = copied(value) if call.is_script else value
@@ -224,12 +273,12 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
             living.forget()
         return Answer(
             value=value,
-            gradients=_gradients(result, wanted, call.cotangent),
+            gradients=_gradients(differentiated, wanted, call.cotangent),
             changed_inputs=differing(watched, arguments),
             work=_work(counter, lines),
             records=tuple(recorder.records) if recorder is not None else (),
             unloaded=recorder.loads.unloaded() if recorder is not None else (),
-            origin=tracer.origin(result, call.trace) if tracer and call.trace else None,
+            origin=tracer.origin(differentiated, call.trace) if tracer and call.trace else None,
         )
     except NoAdapter as lacking:
         return absent(str(lacking))
@@ -277,6 +326,14 @@ def _gradients(
         return {}
     products = vector_jacobian_products(result, wanted, cotangent.to(result))
     return {name: product.cpu().contiguous() for name, product in products.items()}
+
+
+def part_of(result: object, part: int | str | None) -> object:
+    """Returns the element with this index or key; all of the result for None."""
+    if part is None:
+        return result
+    parts = dict(enumerate(result)) if isinstance(result, list | tuple) else result
+    return parts.get(part) if isinstance(parts, dict) else None
 
 
 def _is_readable(result: torch.Tensor) -> bool:

@@ -62,7 +62,8 @@ class Traced(enum.StrEnum):
 class Call:
     """One call of an adapter, and what to observe while it runs.
 
-    `wrt` names the arguments whose vector-Jacobian products with `cotangent` are returned;
+    `wrt` names the arguments whose vector-Jacobian products with `cotangent` are returned, for one
+    `part` of a tuple, list or dict if given;
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
     The steps `before` run first. The steps `then` run last, and the answer is that of the last
     one. Without an `adapter` there are steps alone.
@@ -77,6 +78,7 @@ class Call:
     seed: int = 0
     wrt: tuple[str, ...] = ()
     cotangent: torch.Tensor | None = None
+    part: int | str | None = None
     device: str = "cpu"
     default_device: bool = False
     count_work: bool = False
@@ -126,8 +128,8 @@ class Call:
 
 # The fields that a frame holds only if they differ from those of a plain call.
 _ASKED = (
-    *("wrt", "device", "default_device", "count_work", "count_lines", "watch_inputs"),
-    *("record", "trace"),
+    *("wrt", "part", "device", "default_device", "count_work", "count_lines"),
+    *("watch_inputs", "record", "trace"),
 )
 _PLAIN_CALL = Call("", {})
 # No parameter of an adapter has these names.

@@ -214,7 +214,7 @@ NAMES: tuple[ExceptionKind, ...] = (
         "+ joins two values of one type; here one is of type {0}, the other of type {1}.",
     ),
     kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),
-    kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
+    kind(r"AttributeError: .*has no attribute|^KeyError: ", lambda _, raised: _meant(raised)),
     kind(r"TypeError: .*'NoneType'", _nothing),
     kind(r"TypeError: linear\(\).*not NoneType|must be Tensor, not NoneType", _nothing),
     kind(r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value", _truth),

@@ -42,7 +42,7 @@ from grader.testing.outcome import (
 )
 from grader.worker.marshalling import copied, portable
 from grader.worker.observing.lines import WorkCounter
-from grader.worker.performing import Living, vector_jacobian_products
+from grader.worker.performing import Living, part_of, vector_jacobian_products
 
 Ask = Callable[[Call], Answer]
 Observe = Callable[[Call, Any, bool], None]
@@ -134,16 +134,20 @@ class Student(Maker):
         return StudentFault(Status.FAILED, text)
 
     def gradients(
-        self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
+        self,
+        cotangent: torch.Tensor,
+        wrt: tuple[str, ...],
+        part: int | str | None = None,
+        **inputs: Value,
     ) -> dict[str, torch.Tensor]:
-        """Returns vector-Jacobian products of the result with `cotangent`, by input."""
-        answer = self.ask(inputs, wrt=wrt, cotangent=cotangent)
+        """Returns vector-Jacobian products of the result, or a part, with `cotangent`, by input."""
+        answer = self.ask(inputs, wrt=wrt, cotangent=cotangent, part=part)
         self.result(answer, inputs)
         for name in wrt:
             gradient = answer.gradients.get(name)
             if gradient is None:
                 # Only the gradient of this input is followed: others may end elsewhere.
-                call = self._call(inputs, wrt=(name,), cotangent=cotangent)
+                call = self._call(inputs, wrt=(name,), cotangent=cotangent, part=part)
                 trace = functools.partial(self._origin, call)
                 line = self._wording.origin(trace, Traced.GRADIENT)
                 said = (
@@ -341,10 +345,14 @@ class Reference(Maker):
         return result
 
     def gradients(
-        self, cotangent: torch.Tensor, wrt: tuple[str, ...], **inputs: Value
+        self,
+        cotangent: torch.Tensor,
+        wrt: tuple[str, ...],
+        part: int | str | None = None,
+        **inputs: Value,
     ) -> dict[str, torch.Tensor]:
         """Returns vector-Jacobian products of the reference with `cotangent`, in float64."""
-        products: Any = self._case.expect(lambda: self._products(cotangent, wrt, inputs))
+        products: Any = self._case.expect(lambda: self._products(cotangent, wrt, part, inputs))
         return dict(products)
 
     def count_work(self, **inputs: Value) -> Work:
@@ -364,13 +372,20 @@ class Reference(Maker):
         return result
 
     def _products(
-        self, cotangent: torch.Tensor, wrt: tuple[str, ...], inputs: Mapping[str, Value]
+        self,
+        cotangent: torch.Tensor,
+        wrt: tuple[str, ...],
+        part: int | str | None,
+        inputs: Mapping[str, Value],
     ) -> dict[str, torch.Tensor]:
         arguments = {name: in_float64(value) for name, value in inputs.items()}
         wanted = {name: arguments[name].detach().requires_grad_() for name in wrt}
-        result = self._compute(arguments | wanted)
+        result = part_of(self._compute(arguments | wanted), part)
         if not isinstance(result, torch.Tensor):
-            raise BrokenReference(f"{self.adapter.name} has gradients only where it is a tensor")
+            raise BrokenReference(
+                f"{self.adapter.name} has no tensor to differentiate: of a tuple, list or dict, "
+                "name a part, as in assert_gradients_match(..., part=0)"
+            )
         products = vector_jacobian_products(result, wanted, cotangent.to(result.dtype))
         if lacking := sorted(wanted.keys() - products.keys()):
             raise BrokenReference(f"{self.adapter.name} does not depend on {', '.join(lacking)}")

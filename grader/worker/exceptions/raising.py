@@ -21,9 +21,11 @@ from grader.worker.exceptions.culprits import culprit
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
     called_by,
+    dotted_name,
     expression_and_statement,
     function_behind,
     signature_in_words,
+    value_of,
 )
 from grader.worker.observing.lines import own_file
 
@@ -89,12 +91,23 @@ def _sought(
         return name, [*frame.f_locals, *others]
     if isinstance(exception, AttributeError) and exception.name:
         return exception.name, dir(exception.obj)
+    if isinstance(exception, KeyError) and trace is not None:
+        (key,) = exception.args
+        return (key, _keys_at(_innermost(trace))) if isinstance(key, str) else (None, ())
     if isinstance(exception, ImportError) and not isinstance(exception, ModuleNotFoundError):
         # The exception has the name as an attribute only since Python 3.12.
         found = re.search(r"cannot import name '(\w+)'", str(exception))
         name = found[1] if found else None
         return name, list(vars(sys.modules.get(str(exception.name), sys)))
     return None, ()
+
+
+def _keys_at(trace: TracebackType) -> list[object]:
+    """Returns the keys of the dict that the failed expression indexes."""
+    nodes = next(expression_and_statement(trace), ())
+    name = dotted_name(nodes[0].value) if nodes and isinstance(nodes[0], ast.Subscript) else None
+    holder = value_of(name, trace.tb_frame) if name else None
+    return list(holder) if isinstance(holder, dict) else []
 
 
 _MANY_KEYS = re.compile(r"( key\(s\) in state_dict: .{1000}).+")

@@ -99,6 +99,7 @@ def test_a_call_arrives_with_all_that_it_asks_for() -> None:
         seed=5,
         wrt=("x", "y"),
         cotangent=torch.ones(2),
+        part="loss",
         device="meta",
         default_device=True,
         count_work=True,

@@ -82,6 +82,8 @@ NAMED = [
     ),
     (NO_NAME.format("reslut"), {"suggestion": "result"}, "Did you mean result?"),
     (NO_NAME.format("reslut"), {}, None),
+    ("KeyError: 'fc.weigth'", {"suggestion": "fc.weight"}, "Did you mean fc.weight?"),
+    ("KeyError: 'fc.weigth'", {}, None),
     (NO_ATTRIBUTE.format("Net"), {"suggestion": "W"}, "Did you mean W?"),
     (
         NO_ATTRIBUTE.format("Net"),

@@ -312,13 +312,26 @@ def test_a_loop_over_the_numbers_fails_efficiency_only(grade):
     )
 
 
-def test_code_that_names_the_cpu_fails_on_another_device(grade):
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x + x + torch.zeros(x.shape, device='cpu')",
+        "y = torch.zeros(x.shape, device='cpu'); y[...] = x; return x + y",
+        "return x @ (2 * torch.eye(x.shape[-1], device='cpu'))",
+    ],
+)
+def test_code_that_names_the_cpu_fails_on_another_device(grade, body):
     """A machine without a GPU can test this: torch's meta device stands in for one."""
-    graded = grade(with_double("return x + x + torch.zeros(x.shape, device='cpu')"))
+    graded = grade(with_double(body))
     verdict = graded["test_another_device"]
     assert verdict.status == "failed"
     assert "a stand-in for a GPU" in verdict.message
     assert verdict.where.line == 4
+
+
+def test_a_result_that_was_copied_to_the_cpu_fails_on_another_device(grade):
+    verdict = grade(with_double("return 2 * x.detach().cpu()"))["test_another_device"]
+    assert (verdict.status, "lie on the device" in verdict.message) == ("failed", True)
 
 
 @pytest.mark.parametrize(
@@ -328,6 +341,8 @@ def test_code_that_names_the_cpu_fails_on_another_device(grade):
         "scale = 1 / x.abs().max().item(); return 2 * (x * scale) / scale",
         "assert torch.equal(x, x); return 2 * x + 0 * len(x.unique())",
         "return 2 * x + 0 * x[x > 0].sum()",
+        "y = torch.zeros(x.shape, device='cpu'); y[...] = x; return 2 * y.to(x.device)",
+        "return torch.from_numpy(2 * x.detach().cpu().numpy()).to(x.device)",
         "n = (x.flatten() > 0).int(); return 2 * x + 0 * n.repeat_interleave(n).sum()",
     ],
 )

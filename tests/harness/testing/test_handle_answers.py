@@ -161,11 +161,25 @@ def test_gradients_come_by_input():
     assert (asked.calls[-1].trace, asked.calls[-1].wrt) == (Traced.GRADIENT, ("x",))
 
 
+def test_gradients_of_one_tensor_among_several_come_from_both_sides():
+    """A dict has none as a whole, and a part that was computed without them has none either."""
+
+    def function(x: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"first": 3 * x, "second": 2 * x.detach()}
+
+    own = student("run_many", Asked(run_many=function))
+    for handle in (own, reference("run_many", run_many=function)):
+        found = handle.gradients(X, wrt=("x",), part="first", x=X)
+        assert found["x"].tolist() == [3.0] * 3
+    with pytest.raises(StudentFault, match="no gradient reaches x"):
+        own.gradients(X, wrt=("x",), part="second", x=X)
+
+
 def test_a_reference_without_gradients_is_broken():
     cotangent = torch.ones(3)
     for function, said in [
         (lambda **_: torch.ones(3, requires_grad=True) * 2, "does not depend on x"),
-        (lambda **_: 5, "has gradients only where it is a tensor"),
+        (lambda **_: 5, "has no tensor to differentiate: .* part=0"),
         (lambda **_: 1 / 0, "raised ZeroDivisionError"),
     ]:
         with pytest.raises(BrokenReference, match=said):

@@ -133,7 +133,7 @@ def test_a_parameter_that_was_not_written_to_is_reported(gradient, kind):
     assert ("p.grad.mul_(…)" in str(raised.value)) is gradient
     with observing(), pytest.raises(WrongNumbers) as raised:
         assert_matches([after_one_step(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
-    assert str(raised.value).startswith(f"the result[0] is the {kind} as it was before the step")
+    assert str(raised.value).startswith(f"result[0] is the {kind} as it was before the step")
 
 
 def test_an_unchanged_parameter_of_a_module_is_reported():

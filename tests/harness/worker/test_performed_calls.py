@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -86,6 +87,21 @@ def test_gradients_are_those_of_the_result_with_a_cotangent():
     assert {name: own.tolist() for name, own in products.items()} == {"x": [2, 4]}
 
 
+@pytest.mark.parametrize(
+    ("part", "gradient"),
+    [(0, [1, 1]), (1, [3, 3]), ("loss", None), (2, None), (3, None), (None, None)],
+)
+def test_gradients_of_a_part_are_those_of_its_element(part, gradient):
+    """Other parts have none."""
+    asked: dict[str, Any] = {"wrt": ("x",), "cotangent": torch.ones(2), "part": part}
+    found = answer_to(lambda x: (x, 3 * x, 4), **asked).gradients
+    assert found.get("x", torch.empty(0)).tolist() == (gradient or [])
+    found = answer_to(lambda x: {"loss": 2 * x, 0: x, 1: 3 * x}, **asked).gradients
+    wanted = [2, 2] if part == "loss" else gradient or []
+    assert found.get("x", torch.empty(0)).tolist() == wanted
+    assert answer_to(lambda x: x if part is not None else None, **asked).gradients == {}
+
+
 def test_gradients_after_a_call_that_switched_them_off_are_still_found():
     def function(x: torch.Tensor) -> torch.Tensor:
         result = 3 * x
@@ -120,6 +136,36 @@ def test_a_gradient_needs_a_tensor():
     answer = perform(lambda x: x, Call("run", {"x": 3}, wrt=("x",), cotangent=X), Path("/nowhere"))
     assert answer.raised is not None
     assert answer.raised.kind == "TypeError"
+
+
+def _in_a_buffer(x: torch.Tensor) -> torch.Tensor:
+    buffer = torch.zeros(2, 2, device="cpu")
+    buffer[1:] = x
+    return buffer
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda x: torch.einsum("ij,j->i", _in_a_buffer(x), x), "same device"),
+        (lambda x: x @ torch.ones(2, 2, device="cpu"), "same device"),
+        (lambda x: x.cpu() * x, "expected device"),
+        (lambda x: x.to("cpu").add(1), None),
+        (lambda x: _in_a_buffer(x).sum(0).to(x.device), None),
+        (lambda x: torch.ones(2, 2)[5 + 0 * len(_in_a_buffer(x))], "copy out of meta"),
+        (lambda x: 1 / int(_in_a_buffer(x).sum()), "copy out of meta"),
+        (lambda x: 1 / len(x.cpu().nonzero()), "copy out of meta"),
+        (lambda x: _in_a_buffer(x).numpy() / x.cpu().tolist()[0], "copy out of meta"),
+        (lambda x: x.tolist(), "copy out of meta"),
+        (lambda x: x[0].item(), "item.. cannot be called"),
+        (lambda x: x * torch.tensor(2.0, device="cpu") @ x, None),
+    ],
+)
+def test_a_copy_to_the_cpu_is_made_until_its_values_are_read(function, said):
+    """A GPU makes the copy, and then refuses it beside its own tensors."""
+    call = Call("run", {"x": X.clone()}, device="meta")
+    raised = perform(function, call, Path("/nowhere")).raised
+    assert raised is None if said is None else re.search(said, raised.message)
 
 
 def test_work_and_lines_are_counted_only_as_asked():

@@ -147,6 +147,12 @@ SUGGESTIONS = [
     ("from beside import quite_unlike_everything", ""),
     ("import absent_one", ""),
     ("return [][3]", ""),
+    ("sizes = {'fc.weight': 1, 2: 3}\n    return sizes['fc.weigth']", "fc.weight"),
+    ("sizes = {'fc.weight': 1}\n    return sizes['conv']", ""),
+    ("sizes = {'fc.weight': 1}\n    return sizes[3]", ""),
+    ("sizes = {'fc.weight': 1}\n    return sizes.pop('fc.weigth')", ""),
+    ("self = nn.ModuleDict({'conv': nn.ReLU()})\n    return self['cnov']", "conv"),
+    ("raise KeyError", ""),
     ("return Net().size()\nclass Net:\n    n = 3\n    def size(self): return n", "self.n"),
     ("return Net().size()\nclass Net:\n    def __init__(self): self.n = 3\n"
      "    def size(self): return n", "self.n"),
