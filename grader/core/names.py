@@ -56,14 +56,20 @@ def _names_absence(caught: ast.expr) -> bool:
     return any(isinstance(one, ast.Name) and one.id in _OF_ABSENCE for one in kinds)
 
 
+# Characters without ink: fillers, joiners, variation selectors, the empty Braille pattern.
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
 _LONGEST = 120  # characters of one name in a sentence
 
 
 def printable(name: str) -> str:
-    """Returns the name with control characters and invalid UTF-8 escaped."""
-    if name.isprintable():
+    """Returns the name with control and invisible characters and invalid UTF-8 escaped."""
+    if name.isprintable() and not INVISIBLE.search(name):
         return name
-    return "".join(char if char.isprintable() else _escaped(char) for char in name)
+    seen = (char.isprintable() and not INVISIBLE.match(char) for char in name)
+    return "".join(c if is_seen else _escaped(c) for c, is_seen in zip(name, seen, strict=True))
 
 
 def shortened(name: str) -> str:

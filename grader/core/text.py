@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
+from grader.core.names import INVISIBLE
+
 
 class Refusal(Exception):
     """An input of the user's that cannot be used; the text is one sentence that says why."""
@@ -41,6 +43,7 @@ def plain(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
+    text = INVISIBLE.sub("", text)
     lines = _NEWLINE.sub("\n", _ESCAPE_SEQUENCE.sub("", text)).expandtabs(4)
     return "".join(map(_shown, lines))
 

@@ -160,7 +160,7 @@ def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
 
 _TIME = (1980, 1, 1, 0, 0, 0)
 _PAGES = (".html", ".htm")
-_TEXTS = (".txt", ".md", ".rst", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".log", ".tex")
+_TEXTS = (".txt", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".log", ".tex")
 _TARS = {".tar": "", ".tar.gz": "gz", ".tgz": "gz", ".tar.bz2": "bz2", ".tbz2": "bz2"}
 _TARS |= {".tar.xz": "xz", ".txz": "xz"}
 
@@ -196,6 +196,8 @@ def wrapped(content: Content, name: str) -> bytes | None:
         return content.page.encode()
     if suffix == ".pdf":
         return content.pdf
+    if suffix == ".md":  # a message may hold links and HTML
+        return fenced(content.text).encode()
     return content.text.encode() if suffix in _TEXTS or "." not in name else None
 
 

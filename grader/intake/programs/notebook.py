@@ -44,8 +44,12 @@ class WrittenFile:
     is_appended: bool
 
 
-def as_python(cell: str) -> str:
-    """Returns the cell with IPython's syntax as calls, on unchanged line numbers."""
+def as_python(cell: str, is_timed: bool = False) -> str:
+    """Returns the cell with IPython's syntax as calls, on unchanged line numbers.
+
+    `%%timeit` takes its body as a quoted text. A cell that `is_timed` is such a body: a further
+    `%%timeit` in it does nothing, since each quotation doubles the quotes within.
+    """
     begun: list[str] = []
     while True:
         lines = f"{cell}\n".splitlines(keepends=True)
@@ -54,10 +58,13 @@ def as_python(cell: str) -> str:
         if magic is None:
             return "".join([*begun, _transformed(_with_percent_sign(cell, lines))])
         name, line, cell = magic
+        if name == "timeit" and is_timed:
+            begun.append("\n")
+            continue
         if name not in _TRANSPARENT:
             break
         begun.append(f"get_ipython().run_line_magic({f'%{name}'!r}, {line!r})\n")
-    body = as_python(cell) if name == "timeit" else cell
+    body = as_python(cell, is_timed=True) if name == "timeit" else cell
     return "".join([*begun, f"get_ipython().run_cell_magic({name!r}, {line!r}, {body!r})\n"])
 
 

@@ -40,6 +40,7 @@ def test_a_place_has_an_ordinal(place: int, word: str) -> None:
         ("\x1b(Bset", "set"),
         ("half \ud83d of a pair", "half \ufffd of a pair"),
         ("zero\u200bwidth \u202eback", "zerowidth back"),
+        ("joined\u034f, filled\u3164, varied\ufe0f, blank\u2800", "joined, filled, varied, blank"),
         ("private\ue000 or unknown\u0378", "private or unknown"),
     ],
 )

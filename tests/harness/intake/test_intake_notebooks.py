@@ -120,6 +120,14 @@ def test_a_cell_of_thousands_of_magics_is_read() -> None:
 
 
 @pytest.mark.unit
+def test_a_timed_cell_within_timed_cells_is_quoted_once() -> None:
+    """Each quotation doubles the quotes and backslashes: forty would fill the memory."""
+    cell = as_python("%%timeit\n" * 40 + "x = '\\\\'\n")
+    assert len(cell) < 300
+    assert cell.count("run_cell_magic") == 1
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize("line", ["pwd", "ls", "ls -la", "pip list", "pip -V", "pip --version"])
 def test_a_line_without_its_percent_sign_is_a_magic_though_it_may_be_python(line: str) -> None:
     """A cell of `ls -la` alone is no subtraction."""

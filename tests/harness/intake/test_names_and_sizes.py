@@ -82,6 +82,7 @@ def test_folders_of_tools_are_known_by_their_names() -> None:
         ("Zoë 名.py", "Zoë 名.py"),
         ("red\x1b[31m", "red\\x1b[31m"),
         ("a\nb\u202ec", "a\\nb\\u202ec"),
+        ("ali\u034fce", "ali\\u034fce"),
         ("caf\udce9", "caf\\xe9"),
         ("\udc80\udcff", "\\x80\\xff"),
         ("\ud800\udc7f", "\\ud800\\udc7f"),

@@ -459,7 +459,7 @@ FILES = ["feedback.html", "feedback.txt", "feedback.pdf"]
         ("a.pdf", b"%PDF"),
         ("a.py", b"# text\n#\n# more\n"),
         ("a.txt", b"text\n\nmore\n"),
-        ("notes.MD", b"text\n\nmore\n"),
+        ("notes.MD", b"```text\ntext\n\nmore\n\n```"),
         ("README", b"text\n\nmore\n"),
         ("a.docx", None),
         ("a.gz", None),
