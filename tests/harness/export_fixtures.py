@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.submission import Author
-from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility, Where
+from grader.core.verdict import (
+    Aspect,
+    Grade,
+    GradeStatus,
+    Measurement,
+    Status,
+    Verdict,
+    Visibility,
+    Where,
+)
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import write_export
 from grader.reports.export.scores import Remark
@@ -90,6 +99,24 @@ def scored(submission: str, *scores: float) -> Grade:
         for (exercise, max_score), score in zip(WORTH.items(), scores, strict=True)
     ]
     return a_grade(submission, *tests)
+
+
+def a_test(
+    test: str, status: Status = Status.PASSED, error: float | None = None, **fields: Any
+) -> Verdict:
+    """Returns a verdict worth 4 points; "gx" is a test of generality in run_x, "vy" of run_y."""
+    measured = None if error is None else Measurement(error, error, 1e-6, 1e-5, error)
+    passed = status is Status.PASSED
+    return a_verdict(
+        f"run_{test[-1]}",
+        4.0 if passed else 0.0,
+        id=f"t.py::{test}",
+        aspect=Aspect.GENERALITY if test.startswith("g") else Aspect.VALUES,
+        status=status,
+        measurement=measured,
+        message=None if passed else f"{test} went wrong",
+        **fields,
+    )
 
 
 def not_graded(submission: str) -> Grade:

@@ -1,18 +1,13 @@
-"""The data of the class's page: counts, columns for the script, open decisions, wrong answers."""
+"""The data of the class's page: counts, and columns for the script."""
 
 from __future__ import annotations
 
-import datetime
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grader.core.evidence import Evidence, Excerpt, Picture
-from grader.core.explanation import Told, Words, WrongAnswer, WrongAnswers
-from grader.core.late_rule import LateRule
 from grader.core.points import TAKEN_OFF
 from grader.core.submission import Author
 from grader.core.verdict import (
@@ -21,18 +16,12 @@ from grader.core.verdict import (
     Diagnosis,
     Grade,
     GradeStatus,
-    Measurement,
     Status,
-    Verdict,
 )
-from grader.explain.mistakes.clusters import NamedMistake, write_names
-from grader.reports.pages.class_data import ClassData, ClassEntry
-from grader.reports.pages.class_needs import UnknownCluster, nameless, needs
+from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount, ranked
 from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement
-from grader.results.results import Results
-from grader.results.store import Store
-from tests.harness.export_fixtures import A_LINE, a_grade, a_settling, a_verdict, not_graded
+from tests.harness.export_fixtures import A_LINE, a_grade, a_settling, a_test, a_verdict, not_graded
 
 pytestmark = pytest.mark.unit
 
@@ -40,24 +29,6 @@ ANN = Author("Ann Lee", "1")
 AGREED = PointsChange(ChangeKind.DECIDED, 200, None, "agreed", "decisions.toml:1")
 DROPPED = PointsChange(ChangeKind.TAKEN_OUT, 0, "run_x", "taken out: bad", "decisions.toml:5")
 OLD_GPU = PointsChange(ChangeKind.DECIDED, -100, "run_y", "an old GPU", "decisions.toml:9")
-
-
-def a_test(
-    test: str, status: Status = Status.PASSED, error: float | None = None, **fields: Any
-) -> Verdict:
-    """Returns a verdict worth 4 points; "gx" is a test of generality in run_x, "vy" of run_y."""
-    measured = None if error is None else Measurement(error, error, 1e-6, 1e-5, error)
-    passed = status is Status.PASSED
-    return a_verdict(
-        f"run_{test[-1]}",
-        4.0 if passed else 0.0,
-        id=f"t.py::{test}",
-        aspect=Aspect.GENERALITY if test.startswith("g") else Aspect.VALUES,
-        status=status,
-        measurement=measured,
-        message=None if passed else f"{test} went wrong",
-        **fields,
-    )
 
 
 def settled(*people: Author, machine: int | None = 400, **fields: Any) -> Settlement:
@@ -331,217 +302,3 @@ def test_two_mistakes_at_one_line_are_counted_in_their_own_exercises():
     counts.add(0, Graded.of(a_grade("ann", *tests)))
     found = {name: one.exercises for name, one in counts.mistakes.items()}
     assert found == {"half": {"run_x": 1}, "mask": {"run_y": 1}}
-
-
-def entry_of(name: str, **fields: Any) -> ClassEntry:
-    told: dict[str, Any] = {
-        "submission": name, "name": name, "page": "", "status": GradeStatus.GRADED, "score": 1.0,
-        "max_score": 2.0, "short": "", "phrases": ("a", "b"), "people": "", "late": False,
-    }  # fmt: skip
-    return ClassEntry(**told | fields)
-
-
-def asked(found: ClassData, *groups: UnknownCluster, **unsure: str) -> list[tuple[Any, ...]]:
-    """Returns the key, count, title and subjects of each open decision."""
-    return [
-        (
-            one.key,
-            one.count,
-            one.title,
-            {words: [entry.name for entry in about] for words, about in one.by_words.items()},
-        )
-        for one in needs(found, a_settling(unsure=unsure), groups)
-    ]
-
-
-def a_group(*members: str, named: bool = False) -> UnknownCluster:
-    entries = tuple(entry_of(name) for name in members)
-    return UnknownCluster("a1", "run_x: why?", named, (), entries, (), "", None, ())
-
-
-def test_a_class_without_open_decisions_asks_for_none():
-    """Groups that are named, or of nobody in this report, need nothing."""
-    assert asked(ClassData([entry_of("ann")]), a_group("ann", named=True), a_group()) == []
-
-
-def test_every_open_decision_names_its_submissions():
-    """The most urgent comes first; who is settled or does not count needs no decision."""
-    lost, unreadable = GradeStatus.NOT_GRADED, GradeStatus.UNREADABLE
-    found = ClassData(
-        [
-            entry_of("lost", status=lost),
-            entry_of("taken", status=lost, counts=False),
-            entry_of("one", keys=(ANN,), people="Ann Lee"),
-            entry_of("two", keys=(ANN,), people="Ann Lee"),
-            entry_of("old", keys=(ANN,), counts=False),
-            entry_of("bo", keys=(Author("Bo", "2"),)),
-            entry_of("late", undecided="no rule"),
-            entry_of("later", undecided="no rule"),
-            entry_of("broken", status=unreadable),
-            entry_of("decided", status=unreadable, is_settled=True),
-        ]
-    )
-    open_decisions = needs(found, a_settling(unsure={"bo": "two rows fit"}), ())
-    assert [one.alarm for one in open_decisions] == [True, False, False, False, False]
-    assert asked(found, a_group("one", "two"), bo="two rows fit", gone="unknown") == [
-        ("not-graded", 1, "NOT GRADED", {"a; b": ["lost"]}),
-        (
-            "contested",
-            2,
-            "in one person’s name with others",
-            {"Ann Lee: also two": ["one"], "Ann Lee: also one": ["two"]},
-        ),
-        ("unsure", 1, "of an uncertain author", {"two rows fit": ["bo"]}),
-        (
-            "late",
-            2,
-            "late, and nothing says what that costs",
-            {"no rule": ["late", "later"]},
-        ),
-        ("unreadable", 1, "unreadable", {"a; b": ["broken"]}),
-        (
-            "groups",
-            1,
-            "group of students made the same unrecognised mistake",
-            {"and 1 more in run_x: why?": ["one"]},
-        ),
-    ]
-    (*_, groups) = asked(found, a_group("one", "two"), a_group("two", "bo", "lost"))
-    assert groups[1:3] == (2, "groups of students made the same unrecognised mistake")
-    assert groups[3] == {"and 1 more in run_x: why?": ["one"], "and 2 more in run_x: why?": ["two"]}
-
-
-def test_submissions_without_a_time_are_an_open_decision_if_there_is_a_late_rule():
-    """Lateness that the platform marked is known, and nothing is due for what does not count."""
-    found = ClassData([entry_of(name) for name in ("ann", "bob", "cy", "dee")])
-    people = {name: (Author(name),) for name in ("ann", "bob", "cy")} | {"dee": ()}
-    rule = LateRule(due=datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC))
-    known = {"people": people, "times": {"ann": rule.due}, "marked": frozenset({"bob"})}
-    (untimed,) = needs(found, a_settling(rule=rule, **known))
-    assert untimed.in_short == (
-        "1 without a time, although there is a late rule",
-        "grader decide RESULTS times FILE.csv",
-    )
-    assert [entry.name for entry, _ in untimed.about] == ["cy"]
-    assert needs(found, a_settling(**known)) == []
-
-
-def test_tests_that_may_be_faulty_are_an_open_decision():
-    """The lines say why."""
-    found = ClassData()
-    for name in ("ann", "bob", "cy", "dee", "eve"):
-        tests = [a_test("vx"), a_test("gx", Status.FAILED)]
-        found.add(Graded.of(a_grade(name, *tests)), (), ())
-    (weak,) = needs(found, a_settling())
-    assert weak.in_short == (
-        "1 exercise has tests that may be faulty",
-        "grader decide RESULTS taken-out TEST --reason …",
-    )
-    assert weak.lines == (
-        "run_x: gx fails 5 submissions that pass all other tests of the exercise",
-    )
-    found = ClassData()
-    for name in ("ann", "bob", "cy", "dee", "eve"):
-        tests = [
-            a_test(f"{kind}{exercise}", Status.PASSED if kind == "v" else Status.FAILED)
-            for exercise in "xy"
-            for kind in "vg"
-        ]
-        found.add(Graded.of(a_grade(name, *tests)), (), ())
-    (weak,) = needs(found, a_settling())
-    assert weak.in_short[0] == "2 exercises have tests that may be faulty"
-
-
-def wrong(*numbers: float, test: str = "t.py::vx", exercise: str = "run_x") -> WrongAnswers:
-    answer = WrongAnswer(test, 0, True, (len(numbers),), numbers, (1e-6, 1e-5), "x: float32[2]", 2)
-    return WrongAnswers(exercise, (answer,), "a.py:3", Excerpt("a.py", 3, ("y = 2 * x",)))
-
-
-def stored(folder: Path, *pictures: Picture) -> tuple[Results, list[ClassEntry]]:
-    """Stores a class in which two submissions answer alike in two exercises, and one alone."""
-    answers = {"ann": (1.0, 2.0), "bob": (1.0, 2.0), "cem": (3.0, 4.0)}
-    entries = []
-    with Store.open(folder, "attention") as store:
-        for place, (name, numbers) in enumerate(answers.items()):
-            grade = a_grade(name, a_test("vx", Status.FAILED), a_test("vy", Status.FAILED))
-            store.add(grade, "key", place)
-            told = {test.id: Told("wrong", None, None, None) for test in grade.tests}
-            own = (wrong(*numbers), wrong(*numbers, test="t.py::vy", exercise="run_y"))
-            evidence = Evidence(pictures) if name == "ann" else Evidence()
-            store.add_words(name, Words(told, evidence=evidence, wrong=own))
-            entries.append(entry_of(name))
-    return Store.read(folder), entries
-
-
-def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path):
-    """A submission with answers of its own is in no group. A name replaces the suspicion."""
-    results, entries = stored(tmp_path)
-    (group,) = nameless(results, entries[1:])
-    assert (group.said, group.named, group.also) == ("run_x: a.py:3?", False, ("run_y",))
-    assert [entry.name for entry in group.members] == ["bob"]
-    assert (group.tests, group.picture) == (("vx",), None)
-    assert group.case == "for x: float32[2] the answer is [2]: 1, 2"
-    assert [(name, source.lines) for name, source in group.sources] == [
-        ("ann", ("y = 2 * x",)),
-        ("bob", ("y = 2 * x",)),
-    ]
-    named = NamedMistake(Diagnosis("half", "You take half.", "How much?"), wrong(1.0, 2.0))
-    write_names(tmp_path, [named])
-    (group,) = nameless(results, entries)
-    assert (group.said, group.named, len(group.members)) == ("run_x: named half", True, 2)
-
-
-NAN, INF = math.nan, math.inf
-
-
-def a_picture(shape: tuple[int, ...], expected: list[float], got: list[float]) -> Picture:
-    axes = ("",) * len(shape)
-    return Picture("t.py::vx", "the result", axes, shape, tuple(expected), tuple(got))
-
-
-@pytest.mark.parametrize(
-    ("picture", "what", "got"),
-    [
-        (
-            a_picture((2, 2), [1, 100, 100, 0], [1, 100.05, 100.2, 0.0005]),
-            "the result, shape [2, 2], in vx",
-            [[("1", False), ("100", False)], [("100.2", True), ("0.0005", False)]],
-        ),
-        (
-            a_picture((5,), [0, NAN, 5, INF, NAN], [0.002, 1, INF, INF, NAN]),
-            "the result, shape [5], in vx",
-            [[("0.002", True), ("1", True), ("inf", True), ("inf", False), ("nan", False)]],
-        ),
-        (a_picture((), [1.0], [3.0]), "the result, shape [], in vx", [[("3", True)]]),
-        (
-            a_picture((7, 10), [*range(70)], [*range(70)]),
-            "the result, shape [7, 10], in vx",
-            [[(str(10 * row + column), False) for column in range(8)] for row in range(6)],
-        ),
-    ],
-)
-def test_the_first_values_of_a_wrong_answer_are_shown_beside_the_expected(
-    tmp_path: Path, picture: Picture, what: str, got: list[list[tuple[str, bool]]]
-):
-    """Six rows and eight columns fit. Values within a thousandth are the same."""
-    results, entries = stored(tmp_path, picture)
-    (group,) = nameless(results, entries)
-    assert group.picture is not None
-    assert group.picture.what == what
-    assert [[*row] for row in group.picture.got] == got
-    numbers = [f"{one:.4g}" for one in picture.expected]
-    shown = [[number for number, _ in row] for row in group.picture.expected]
-    width = picture.shape[-1] if picture.shape else 1
-    rows = [numbers[at : at + width][:8] for at in range(0, len(numbers), width)]
-    assert shown == rows[:6]
-    assert not any(is_wrong for row in group.picture.expected for _, is_wrong in row)
-
-
-def test_the_smallest_picture_of_the_groups_own_tests_is_shown(tmp_path: Path):
-    """A picture of another test shows another answer."""
-    large, small = a_picture((3,), [1, 2, 3], [3, 2, 1]), a_picture((2,), [1, 2], [2, 1])
-    other = Picture("t.py::gx", "the result", (), (), (1.0,), (2.0,))
-    results, entries = stored(tmp_path, large, small, other)
-    (group,) = nameless(results, entries)
-    assert group.picture is not None
-    assert group.picture.what == "the result, shape [2], in vx"
