@@ -33,12 +33,18 @@ def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
     """Finds the submissions in `paths`: downloads, folders of submissions, or submissions.
 
     Each person's latest submission counts. Names are unique: if two submissions have the same
-    name, the second one gets a number, and a note says so.
+    name, the second one gets a number, and a note says so. Among paths that are no downloads, one
+    that looks like a download is a single submission: a student may have made it so.
 
     Raises:
         NothingToGrade: if a path is missing or holds no submission.
     """
-    found = [_in_a_line(_recognise(path, adapters)) for path in paths]
+    downloads = [_download(path) for path in paths]
+    are_known = all(download is not None for download in downloads) or len(paths) == 1
+    found = [
+        _in_a_line(_recognise(path, adapters, download, are_known))
+        for path, download in zip(paths, downloads, strict=True)
+    ]
     unique = {(entry.path, entry.pieces): entry for one in found for entry in one.entries}
     latest = latest_of_each(list(unique.values()))
     entries, notes = _named_apart(latest.entries)
@@ -64,11 +70,14 @@ def single(path: Path) -> Entry:
     return Entry(_name(named.name, mode), resolved)
 
 
-def _recognise(path: Path, adapters: str) -> Discovery:
-    """Returns the submissions of a download, of a single one's file or folder, or of a folder."""
+def _recognise(path: Path, adapters: str, download: Discovery | None, is_known: bool) -> Discovery:
+    """Returns the submissions of a download, of a single one's file or folder, or of a folder.
+
+    A `download` that is not known to be the platform's is a single submission.
+    """
     is_folder = stat.S_ISDIR(_mode(path))
-    if (download := _download(path)) is not None:
-        return download
+    if download is not None:
+        return download if is_known else Discovery((single(path),), notes=(_as_download(path),))
     if not is_folder:
         return Discovery((single(path),))
     return _one_folder(path, adapters) or _folder_of_submissions(path)
@@ -142,12 +151,15 @@ def _folder_of_submissions(path: Path) -> Discovery:
     notes: tuple[str, ...] = ()
     first, *more = entries
     if not more and _download(first.path) is not None:
-        note = (
-            f"{first.name} looks like a platform's download and is graded as one submission; if it "
-            f"is a download, give its own path: {_shown(first.path)}."
-        )
-        notes = (note,)
+        notes = (_as_download(first.path),)
     return Discovery(tuple(entries), tuple(skipped), notes, kinds=("folder",))
+
+
+def _as_download(path: Path) -> str:
+    return (
+        f"{_name(path.name, _mode(path))} looks like a platform's download and is graded as one "
+        f"submission; if it is a download, give its path alone: {_shown(path)}."
+    )
 
 
 def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:

@@ -164,11 +164,8 @@ def gradescope_export(download: Download) -> Discovery | None:
     if metadata is None or metadata.is_folder:
         return None
     known, notes = _read(download, metadata)
-    folders = [
-        item
-        for item in download.items
-        if item.is_folder and (item.name in known or _FOLDER.fullmatch(item.name))
-    ]
+    # In a folder of other names, the metadata may be a student's, who claims others' work.
+    folders = [item for item in download.items if item.is_folder and _FOLDER.fullmatch(item.name)]
     there = {item.name for item in folders}
     skipped = download.others({*folders, metadata}, "not a submission of the export")
     without_folder = [name for name in known if name not in there]

@@ -322,8 +322,8 @@ def assert_work_does_not_grow(
     allowed = reference.count_work(**large).largest * _LARGER_TENSORS
     few, many = student.count_work(**small), student.count_work(**large)
     assert many.operations <= few.operations * _MORE_OPERATIONS, (
-        f"{student.adapter.name} makes more torch operations for a larger input: "
-        f"{many.operations}, and {few.operations} for a small one\n"
+        f"{student.adapter.name} makes {many.operations} torch operations for a larger input, and "
+        f"{few.operations} for a small one\n"
         "A Python loop over an axis can often be one operation on the whole tensor."
     )
     assert many.largest <= max(allowed, few.largest), (

@@ -164,8 +164,9 @@ def looking() -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Adds a remark, which costs no points, to the running test."""
-    observed().notes.append(text)
+    """Adds a remark, which costs no points, to the running test, unless it has it already."""
+    if text not in observed().notes:
+        observed().notes.append(text)
 
 
 def place_in_words(line: Line) -> str:

@@ -14,6 +14,7 @@ from grader.testing import (
 )
 from tests.hidden.precision import DTYPES
 from tests.hidden.telling_inputs import UNCHANGED, change_from, strided
+from tests.public.tolerances import LARGE_SCORES
 from tests.public.weights import projections
 
 
@@ -51,6 +52,16 @@ def test_causal_self_attention_of_tokens_of_zeros(student, reference, draw):
     weights, x = projections(draw, 4, 3), draw(2, 5, 4)
     inputs = weights | {"in_features": change_from(3, x, -x)}
     assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_causal_self_attention", aspect="numerics")
+@pytest.mark.parametrize("sign", [1, -1])
+def test_causal_self_attention_with_large_scores(student, reference, draw, sign):
+    """Scores of many thousands give no NaN: the first token's is alone, far above zero or below."""
+    one = torch.eye(4)
+    inputs = {"W_query": sign * 1_000.0 * one, "W_key": one, "W_value": one}
+    inputs["in_features"] = draw.integers(1, 4, 2, 6, 4).float()
+    assert_matches(student(**inputs), reference(**inputs), LARGE_SCORES)
 
 
 @exercise("run_causal_self_attention", aspect="numerics")

@@ -158,9 +158,20 @@ def test_an_item_that_looks_like_a_download_is_one_submission_with_a_note(tmp_pa
     found = discover([tmp_path / "class"])
     (note,) = found.notes
     assert note.startswith("alice looks like a platform's download and is graded as one submission")
-    assert note.endswith(f"give its own path: {tmp_path}/class/alice.")
+    assert note.endswith(f"give its path alone: {tmp_path}/class/alice.")
     a_folder(tmp_path / "class/bob")
     assert discover([tmp_path / "class"]).notes == ()
+
+
+def test_a_path_beside_single_submissions_is_not_taken_for_a_download(tmp_path: Path) -> None:
+    """In `submissions/*` a student's own folder could claim the work of others."""
+    mine, other = a_folder(tmp_path / "mine", "doejane_1_2_a.py"), tmp_path / "other"
+    (mine / "roejohn_3_4_a.py").touch()
+    found = discover([a_folder(tmp_path / "alice"), mine])
+    assert [(one.name, one.authors) for one in found.entries] == [("alice", ()), ("mine", ())]
+    (*_, note) = found.notes
+    assert note.startswith("mine looks like a platform's download and is graded as one submission")
+    assert len(discover([mine, a_folder(other, "poejan_5_6_a.py")]).entries) == 3
 
 
 def test_one_folder_beside_adapters_is_part_of_a_submission(tmp_path: Path) -> None:

@@ -212,6 +212,17 @@ def test_metadata_that_cannot_be_read_costs_names_and_no_grades(
     assert reason in note
 
 
+def test_metadata_among_folders_of_other_names_says_nothing(tmp_path: Path) -> None:
+    """Where students name their own folders, one of them may have handed in that file."""
+    for name in ("alice", "bob"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "adapters.py").touch()
+    said = "alice:\n  :submitters:\n  - :name: Bob\n    :sid: '2'\n"
+    (tmp_path / "submission_metadata.yml").write_text(said)
+    found = discover([tmp_path])
+    assert [(one.name, one.authors) for one in found.entries] == [("alice", ()), ("bob", ())]
+
+
 def test_metadata_creates_no_objects(tmp_path: Path) -> None:
     """Tags run no code, and aliases expand neither to objects nor to a bomb."""
     metadata = f"""\

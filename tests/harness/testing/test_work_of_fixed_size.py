@@ -47,7 +47,7 @@ def test_a_table_of_constant_size_is_allowed():
         (
             Work(5, 16),
             Work(65, 16),
-            "makes more torch operations for a larger input: 65, and 5 for a small one",
+            "makes 65 torch operations for a larger input, and 5 for a small one",
         ),
         (Work(5, 1 << 20), Work(5, 1 << 24), "makes a tensor of 16777216 elements"),
     ],
