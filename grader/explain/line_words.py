@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from grader.core.causes import ONE_OF_TWO
+from grader.core.text import enumerated
 
 _NUMBER, _NUMBERS = "a number", "a constant"
 _MISSING, _NOT_HERE = " that is missing", " that may not belong there"
@@ -91,10 +92,5 @@ def _begun(text: str) -> str:
 
 
 def together(place: str, on: Sequence[tuple[int, str]]) -> str:
-    """Returns a place, and the lines that change with it: "a.py:3 together with line 4"."""
-    return f"{place} together with {_lines([line for line, _ in on])}" if on else place
-
-
-def _lines(lines: Sequence[int]) -> str:
-    *others, last = map(str, lines)
-    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
+    """Returns a place, and the lines that change with it: "a.py:3 and 4"."""
+    return enumerated([place, *(str(line) for line, _ in on)])

@@ -30,6 +30,7 @@ from grader.explain.repair.questions import CheckedCall, telling
 from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workbench
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.slips import load_slips
+from grader.home.bench import CONTRACT
 from grader.home.reimport import CannotCopy, Reimport
 from grader.home.time_limit import own_time
 from grader.worker.trials.alarm import TooLong
@@ -178,7 +179,8 @@ class HomeBench:
             self._copy = Reimport(root)
             self.functions, modules = self._copy.functions, self._copy.modules
             self._trying = Trying(self.functions, root, modules, own_time)
-        self.sources = EditableSources.of(root, self._copy.files, load_slips(root))
+        slips, contract = load_slips(root), root / CONTRACT
+        self.sources = EditableSources.of(root, self._copy.files, slips, contract)
         if any(_CRASHING in text for text in self.sources.texts.values()):
             raise CannotCopy
         self.seconds = 0.0

@@ -36,19 +36,21 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def frozen_contract(adapters: str) -> str:
-    """Returns a module's adapters without bodies, and the statements that their annotations need.
+    """Returns a module's adapters, and the statements that their annotations need.
 
-    Imports that only bodies use are left out: they are a student's modules, and may fail.
+    Imports that only bodies use are left out: they are a student's modules, and may fail. Bodies
+    never run; they tell which lines of a student's adapters were handed out.
     """
-    tree = ast.parse(adapters)
+    tree, whole = ast.parse(adapters), ast.parse(adapters)
     for function in ast.walk(tree):
         if isinstance(function, _FUNCTIONS):
             function.body = [ast.Expr(ast.Constant(...))]
-    for function in tree.body:
+    for function in (*tree.body, *whole.body):
         if isinstance(function, _FUNCTIONS):
             function.decorator_list = []
     kept = _needed(tree.body)
-    texts = [ast.unparse(one) for one in tree.body if one in kept]
+    both = zip(tree.body, whole.body, strict=True)
+    texts = [ast.unparse(as_written) for one, as_written in both if one in kept]
     return "\n\n".join([_ABOUT, *texts]) + "\n"
 
 

@@ -152,7 +152,8 @@ class ExplainerService:
         if problem is not None:
             yield self._of_import(submission.root, job, statuses, problem, losses.line())
             return
-        words, workshop = Words(), RepairWorkshop(session, submission, self._slips)
+        contract = self._suite.assignment.root / "adapters.py"
+        words, workshop = Words(), RepairWorkshop(session, submission, self._slips, contract)
         for found in self._explainer.explain(
             session.ask, statuses, deadline, job["lost"], workshop, losses
         ):

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 from grader.core.evidence import Repair
@@ -148,12 +149,16 @@ class RepairWorkshop:
     """A repair of one submission's wrong exercises, in turn; `repairs` records each attempt.
 
     For exercises without a repair, `ignored` names a parameter or result that is never used.
+    `contract` is the file of the adapters that students got.
     """
 
-    def __init__(self, session: Session, submission: Submission, slips: Slips) -> None:
+    def __init__(
+        self, session: Session, submission: Submission, slips: Slips, contract: Path | None = None
+    ) -> None:
         self._session = session
         self._submission = submission
         self._slips = slips
+        self._contract = contract
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
         self.repairs: list[Repair] = []
@@ -161,7 +166,7 @@ class RepairWorkshop:
 
     @functools.cached_property
     def _sources(self) -> EditableSources:
-        return EditableSources.below(self._submission.root, self._slips)
+        return EditableSources.below(self._submission.root, self._slips, self._contract)
 
     def dependence(
         self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from grader.core.names import is_adapter
 from grader.core.wire.trials import Passed
 from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.program.vocabulary import Vocabulary, words
@@ -118,11 +119,15 @@ _MOST_READ = 400_000
 
 @dataclass(frozen=True, slots=True)
 class EditableFile:
-    """A file of the submission, by its path below the root, and its top-level statements."""
+    """A file of the submission, by its path below the root, and its top-level statements.
+
+    `handed_out` are the lines of its adapters that nobody changed.
+    """
 
     name: str
     text: str
     body: tuple[ast.stmt, ...]
+    handed_out: frozenset[int]
 
 
 class EditableSources:
@@ -137,14 +142,24 @@ class EditableSources:
         self.slips = slips
 
     @classmethod
-    def below(cls, root: Path, slips: Slips = NO_SLIPS) -> EditableSources:
+    def below(
+        cls, root: Path, slips: Slips = NO_SLIPS, contract: Path | None = None
+    ) -> EditableSources:
         """Returns all sources below a root, except very large ones."""
-        return cls.of(root, filter(is_source, files_below(root)), slips)
+        return cls.of(root, filter(is_source, files_below(root)), slips, contract)
 
     @classmethod
-    def of(cls, root: Path, paths: Iterable[Path], slips: Slips = NO_SLIPS) -> EditableSources:
-        """Returns the sources at the given paths."""
+    def of(
+        cls,
+        root: Path,
+        paths: Iterable[Path],
+        slips: Slips = NO_SLIPS,
+        contract: Path | None = None,
+    ) -> EditableSources:
+        """Returns the sources at the given paths; `contract` holds the adapters as handed out."""
         files: dict[str, EditableFile] = {}
+        known = contract.read_text(encoding="utf-8") if contract and contract.is_file() else ""
+        given = {code for code, _ in _in_adapters(ast.parse(known).body)}
         for path in paths:
             if len(files) == _MOST_FILES:
                 break
@@ -153,7 +168,9 @@ class EditableSources:
             with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
                 if path.stat().st_size <= _LONGEST:
                     text = path.read_text(encoding="utf-8-sig")
-                    files[name] = EditableFile(name, text, tuple(ast.parse(text).body))
+                    body = tuple(ast.parse(text).body)
+                    spans = (_span(node) for code, node in _in_adapters(body) if code in given)
+                    files[name] = EditableFile(name, text, body, frozenset().union(*spans))
         return cls(files, slips)
 
     @property
@@ -213,7 +230,10 @@ class EditableSources:
         return found
 
     def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
-        """Returns, by file, the lines that calls ran, and the top-level lines that these use."""
+        """Returns, by file, the lines that calls ran, and the top-level lines that these use.
+
+        Leaves out lines that stand as they were handed out: no student wrote them.
+        """
         lines: dict[str, set[int]] = {}
         for one in passed:
             if one.file in self._files and one.lines:
@@ -235,7 +255,7 @@ class EditableSources:
             if isinstance(node, ast.ClassDef) and node.name in used:
                 own = lines.setdefault(name, set())
                 own |= _headers(node, _span(node)) | _inheriting(node, own)
-        return lines
+        return {name: own - self._files[name].handed_out for name, own in lines.items()}
 
 
 def _as_many_as_are_read(texts: Iterable[str]) -> list[str]:
@@ -268,6 +288,13 @@ def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
                 yield from one.name.split(".")
             if isinstance(node, ast.ImportFrom):
                 yield from (node.module or "").split(".")
+
+
+def _in_adapters(body: Iterable[ast.stmt]) -> Iterator[tuple[tuple[str, str], ast.stmt]]:
+    """Yields each statement of an adapter, after the adapter's name and the code without layout."""
+    for one in body:
+        if isinstance(one, Function) and is_adapter(one.name):
+            yield from (((one.name, ast.unparse(node)), node) for node in one.body)
 
 
 def _is_around(node: ast.AST, number: int) -> bool:

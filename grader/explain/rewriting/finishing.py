@@ -141,7 +141,7 @@ class Finishing:
                 tree = module.body[0] if len(module.body) == 1 else module
         except (SyntaxError, ValueError):
             return None
-        return self._trees.number(tree), tree
+        return None if _repeats_keyword(tree) else (self._trees.number(tree), tree)
 
     def _needs_parentheses(
         self, node: ast.expr, tree: ast.AST, pieces: Sequence[Replacement], text: str
@@ -158,6 +158,13 @@ class Finishing:
             return False
         is_in_statement = isinstance(self._program.parent(node), ast.stmt)
         return isinstance(tree, ast.Tuple) or not is_in_statement
+
+
+def _repeats_keyword(tree: ast.AST) -> bool:
+    """Returns whether a call has a keyword twice, which parses and does not compile."""
+    calls = (one.keywords for one in ast.walk(tree) if isinstance(one, ast.Call))
+    given = ([one.arg for one in own if one.arg] for own in calls)
+    return any(len(own) > len({*own}) for own in given)
 
 
 def _operator(tree: ast.AST) -> type[object]:

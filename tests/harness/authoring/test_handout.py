@@ -363,19 +363,23 @@ class Pair(Tuple):
     one: Mask
 
     def both(self):
-        ...
+        return parts.both(self)
 
 def run_it(pair: Pair, x: 'numpy.ndarray') -> Float[Mask, 'n']:
-    ...
+    """Does it."""
+
+    def inner():
+        return 1
+    return parts.it(pair)
 
 async def run_later():
-    ...
+    return helper()
 '''
 
 
 @pytest.mark.unit
 def test_the_frozen_contract_holds_the_adapters_and_what_their_types_need():
-    """Bodies, decorators and the imports that only bodies use are left out."""
+    """Decorators and the imports that only bodies use are left out."""
     about, rest = frozen_contract(ADAPTERS).split("\n", 1)
     assert about.startswith('"""Holds the types of the adapters')
     assert rest == CONTRACT

@@ -107,6 +107,39 @@ def test_a_value_concerns_the_values_that_it_is_made_of(tmp_path):
     assert found == {"a.py": {3, 6}, "rules.py": {1, 2, 3, 4}}
 
 
+HANDED_OUT = """\
+def run_norm(x, momentum, eps):
+    return work.norm(x, momentum, eps)
+
+def run_pool(x, size):
+    return work.pool(x, size)
+"""
+CHANGED = """\
+@typed
+def run_norm(x, momentum, eps):
+    return work.norm(
+        x, momentum, eps
+    )
+
+def run_pool(x, size):
+    return work.pool(size, x)
+
+def norm(x, momentum, eps):
+    return work.norm(x, momentum, eps)
+"""
+
+
+def test_lines_that_were_handed_out_concern_nobody(tmp_path):
+    """Only unchanged statements of an adapter count; layout does not."""
+    files = {"contract.py": HANDED_OUT, "mine/adapters.py": CHANGED}
+    mine, ran = write_files(tmp_path, files) / "mine", Passed("adapters.py", [3, 4, 8, 11])
+    sources = EditableSources.below(mine, contract=tmp_path / "contract.py")
+    assert sources.concerned([ran]) == {"adapters.py": {8, 11}}
+    for contract in (None, tmp_path / "none.py"):
+        sources = EditableSources.below(mine, contract=contract)
+        assert sources.concerned([ran]) == {"adapters.py": {3, 4, 8, 11}}
+
+
 @pytest.mark.parametrize(
     ("line", "name"),
     [(4, None), (11, "first"), (13, "first"), (15, "inner"), (16, "first"), (20, None), (24, "run"),

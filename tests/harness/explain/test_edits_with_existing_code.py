@@ -251,6 +251,15 @@ def test_a_literal_is_replaced_by_the_variable_named_like_the_parameter():
     assert right in Programs(source, edits_of(source, {5}, [OTHER_FILE]))
 
 
+@pytest.mark.parametrize("literal", ["-100", "100", "-1e-5"])
+def test_a_literal_is_replaced_by_a_parameter_that_is_never_read(literal):
+    """The nature of a parameter without an annotation may be unknown: it may be the number."""
+    right = "def kept(targets, ignore_index):\n    return targets[targets != ignore_index]\n"
+    source = right.replace("!= ignore_index", f"!= {literal}")
+    subjects = {edit.applied(source): edit.subject for edit in edits_of(source, {2})}
+    assert subjects[right] == "a hard-coded value"
+
+
 def test_another_file_that_does_not_parse_is_ignored():
     """One broken file must not prevent the edits of other files."""
     source = CALLER.format("")

@@ -209,6 +209,16 @@ def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     assert "fixes this test." in part.in_words("test a")
 
 
+def test_a_test_that_still_fails_names_all_lines_of_the_change(sources):
+    """A change of one of them alone was not tried."""
+    choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
+    assert choice is not None
+    pair = (replace(choice.places[0], line=18, on=((19, ""), (21, ""))),)
+    part = Proved(replace(choice, places=pair), frozenset({"test a"}), frozenset({"test b"}))
+    said = f"Still fails after one change of {FILE}:18, 19 and 21 that fixes other tests."
+    assert part.in_words("test b") == said
+
+
 @dataclass
 class Found:
     """A search's result: likely edits, unlikely ones, and the lines that wrong calls pass."""
@@ -351,7 +361,7 @@ def test_lines_that_change_together_are_shown_each_with_its_source():
     """A reader sees from both lines that their order is wrong."""
     said = proof(["model.py:11"], ["key: Tensor"], [[(12, "query: Tensor")]], "", True)
     assert said.splitlines() == [
-        "Changing model.py:11 together with line 12 fixes all failed tests of the exercise.",
+        "Changing model.py:11 and 12 fixes all failed tests of the exercise.",
         "    key: Tensor",
         "    query: Tensor",
     ]
@@ -364,6 +374,6 @@ def test_a_pair_of_lines_is_told_as_a_pair_beside_another_line():
     said = proof(["rope.py:14", "rope.py:10"], sources, [pair, ()], "", True)
     assert said.splitlines() == [
         "Changing one of these fixes all failed tests of the exercise.",
-        "    rope.py:14 together with line 15: even = a * cos + b * sin",
+        "    rope.py:14 and 15: even = a * cos + b * sin",
         "    rope.py:10: angles = positions / periods",
     ]

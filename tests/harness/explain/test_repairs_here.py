@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.core.verdict import Where
@@ -9,6 +11,7 @@ from grader.core.wire.trials import Passed, TextChange
 from grader.explain.repair.search import Cost, FileEdit, RepairEdit, schedule
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit, Replacement
+from tests.harness.conftest import write_files
 from tests.harness.explained_here import RIGHT, Course
 
 pytestmark = pytest.mark.unit
@@ -56,6 +59,19 @@ def test_two_exercises_with_one_wrong_line_are_repaired_together(course):
     assert words.tests["t::counts"].where == Where("adapters.py", 2)
     (repair,) = words.evidence.repairs
     assert repair.exercises == ("run_count", "run_double")
+
+
+TRIPLES = RIGHT.replace("2 * x", "3 * x")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"), [(TRIPLES, None), (RIGHT, Where("adapters.py", 2))], ids=["same", "other"]
+)
+def test_a_line_that_was_handed_out_is_not_named(course, tmp_path_factory, given, named):
+    """No student wrote it."""
+    root = write_files(tmp_path_factory.mktemp("course"), {"adapters.py": given})
+    course.suite.assignment = replace(course.suite.assignment, root=root)
+    assert course.words(TRIPLES).tests[DOUBLES].where == named
 
 
 def edit(start: int, text: str) -> Edit:

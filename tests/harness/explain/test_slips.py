@@ -56,6 +56,18 @@ def test_a_course_row_adds_an_edit_that_the_engine_lacks(course):
     assert mended not in [edit.applied(source) for edit in edits_of(source)]
 
 
+def test_no_row_adds_a_keyword_that_the_call_already_has(course):
+    """Such a program parses, but does not compile."""
+    row = '[[slip]]\nsubject = "how the variance is taken"\nbefore = "$x.var($*axes)"\n'
+    slips = load_slips(course(f'{row}after = "$x.var($*axes, unbiased=False)"\n'))
+    for given, is_added in (("0", True), ("0, unbiased=True", False)):
+        source = f"def variance(x):\n    return x.var({given})\n"
+        made = [edit.applied(source) for edit in edits_of(source, slips=slips)]
+        assert any(f"({given}, unbiased=False)" in one for one in made) is is_added
+        for one in made:
+            compile(one, "edited.py", "exec")
+
+
 def test_a_course_vocabulary_defines_related_words(course):
     """The engine knows no colours."""
     words = '[words]\nexchanged = ["red green"]\nin_order = [["hue tone", "hues tones"]]\n'

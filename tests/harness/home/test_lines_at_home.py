@@ -181,6 +181,17 @@ def test_wrong_answers_name_their_line_though_other_calls_raise(at_home):
     assert "fixes this test" in " ".join(printed.split())
 
 
+def test_a_line_that_was_handed_out_is_not_named(at_home):
+    """The contract holds the adapters as students got them."""
+    for name in ("adapters.py", "tests/contract.py"):
+        file = at_home.folder / name
+        given = file.read_text()
+        file.write_text(given.replace("return assignment.double(x)", "return 3 * x"))
+        assert given != file.read_text()
+        printed = at_home(VALUE, "--locate")
+        assert ("Changing adapters.py:" in printed) is (name == "adapters.py")
+
+
 def test_a_module_imported_again_during_a_call_is_the_edited_one(at_home):
     """This holds for a module in a folder without `__init__.py`, too."""
     write_files(at_home.folder, {"assignment/parts/scaling.py": SCALING})

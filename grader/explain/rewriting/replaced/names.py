@@ -14,6 +14,7 @@ from grader.explain.rewriting.ingredients import alternatives
 from grader.explain.rewriting.program.setting import Setting, is_axis, with_axes
 from grader.explain.rewriting.program.source import (
     LIBRARIES,
+    Function,
     Scope,
     Span,
     callee,
@@ -49,10 +50,14 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         return
     axis, axes = is_axis(setting, node), _axes(setting.scope(node))
     wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
+    # A parameter counts as a tensor if nothing tells its nature.
+    is_in_function = isinstance(setting.scope(node), Function)
+    unread = wanted | {Nature.TENSOR} if nature.is_number and is_in_function else wanted
     found = []
     for one in setting.scopes.names(node).before(node.lineno):
         named_axis = words(one.name)[-1:] in (("dim",), ("axis",)) or one.name in axes
-        if axis is named_axis and (axis or one.nature in wanted):
+        is_like = one.nature in (unread if one.is_own and not one.reads else wanted)
+        if axis is named_axis and (axis or is_like):
             cost = CHANGE if named_axis or not one.reads or one.nature is nature else WRAP
             found.append((cost, -one.first, one.name))
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
