@@ -67,7 +67,6 @@ MISTAKES = (
             Way({"kept": _kept_with_p}, _DROPOUT),
             Way({"drops": _in_training, "kept": _kept_with_p}, _DROPOUT),
             Way({"kept": _kept_with_p, "rescale": _divided_by_p}, _DROPOUT),
-            Way({"drops": _in_training, "kept": _kept_with_p, "rescale": _divided_by_p}, _DROPOUT),
         ),
         alone=True,
     ),

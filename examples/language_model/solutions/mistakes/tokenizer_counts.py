@@ -29,6 +29,13 @@ def _first_place_merged(word: Sequence[bytes], pair: Pair) -> Sequence[bytes]:
     return [*word[: places[0]], b"".join(pair), *word[places[0] + 2 :]]
 
 
+class Frequent(Counts):
+    """Counts that see no pair in what stands only once."""
+
+    def are_left(self) -> bool:
+        return max(self.pairs.values(), default=0) > 1
+
+
 class RecountedOnce(Recounted):
     """Counts that merge a pair only at its first place in a word, and count all words again."""
 

@@ -312,6 +312,13 @@ MISTAKES = (
         common=True,
     ),
     _mistake(
+        "bpe-stops-at-single-pairs",
+        "Your training stops where the most frequent pair stands only once; it ends where no pair "
+        "is left.",
+        "What does your loop do with a pair that is counted once?",
+        dict(counts=counts.Frequent),
+    ),
+    _mistake(
         "bpe-merges-without-pairs",
         "Where no pair is left to merge, your training goes on: it merges pairs that the text no "
         "longer has.",

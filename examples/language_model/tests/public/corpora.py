@@ -27,11 +27,12 @@ def plain(draw):
     """Words from which six merges are learnt, no two of them ever equally frequent.
 
     Of the letters a, b, c, d and e, f, g, h, which are drawn, these are a + b, e + f, ab + c,
-    ef + g, abc + d and efg + h.
+    ef + g, abc + d and efg + h. The letter e comes after a: if words were counted once each, pairs
+    would be equally frequent, and e + f the greater one.
     """
     places = draw.permutation(len(_CAPITALS)).tolist()[:8]
     letters = "".join(_CAPITALS[place] for place in places)
-    words = [letters[:4], letters[4:]]
+    words = sorted([letters[:4], letters[4:]])
     numbers = {2: (20, 17), 3: (15, 12), 4: (10, 7)}
     return "\n".join(
         word[:size]
