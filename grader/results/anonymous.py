@@ -73,16 +73,20 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
     ):
         known = dict(json.loads(value_of(database, "numbers") or "{}"))
         new = [name for name in dict.fromkeys(wanted) if name not in known]
-        taken = {*known.values(), *_ids(results.people)}
+        taken = {*known.values(), *_ids(results.people, wanted)}
         known |= zip(new, _drawn(len(new), taken), strict=True)
         set_value(database, "numbers", json.dumps(known))
     return known
 
 
-def _ids(people: People) -> Iterator[int]:
-    """Returns the class's numeric ids, because no submission's number may be a person's id."""
+def _ids(people: People, submissions: Iterable[str]) -> Iterator[int]:
+    """Returns the numbers that are people's ids or end a submission's name.
+
+    No submission's number may be one of them.
+    """
     everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
-    return (int(one.id) for one in everyone if one.id.isdecimal() and len(one.id) < _LONGEST_ID)
+    texts = [*(one.id for one in everyone), *(name.rpartition(" ")[2] for name in submissions)]
+    return (int(text) for text in texts if text.isdecimal() and len(text) < _LONGEST_ID)
 
 
 def _drawn(count: int, taken: set[int]) -> list[int]:

@@ -205,7 +205,7 @@ def test_a_number_that_is_also_an_id_is_refused(tmp_path: Path):
         store.set_people(People(authors | {other: (Author("Zoë Roe", str(number)),)}))
     arguments = ["decide", str(folder), "comment", str(number), "hello"]
     refused = CliRunner().invoke(cli, arguments)
-    assert "somebody's id and a submission's number" in str(refused.exception)
+    assert "submission's number in grader report --anonymous, and" in str(refused.exception)
 
 
 @pytest.mark.process
