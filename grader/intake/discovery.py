@@ -26,7 +26,7 @@ from grader.intake.limits import CODE, is_clutter, is_clutter_folder
 from grader.intake.open_folder import is_file_at, kind_in_words
 
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
-_PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clones)
+_PLATFORMS = (gradescope_export, moodle_download, canvas_download, classroom_clones)
 
 
 def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
@@ -88,12 +88,14 @@ def _in_a_line(found: Discovery) -> Discovery:
 
 
 def _download(path: Path) -> Discovery | None:
-    """Returns the submissions of a platform's download, which is a folder or still zipped."""
+    """Returns the submissions of a platform's download, which is a folder or still zipped.
+
+    Students name files as other platforms do: the platform that names the most items counts.
+    """
     for download in downloads_at(path):
-        for platform in _PLATFORMS:
-            found = platform(download)
-            if found is not None and found.entries:
-                return found
+        read = (platform(download) for platform in _PLATFORMS)
+        if found := [one for one in read if one is not None and one.entries]:
+            return min(found, key=lambda one: sum(not item.later for item in one.skipped))
     return None
 
 
