@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Sequence
@@ -22,11 +23,13 @@ from grader.intake.downloads import (
 )
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
 from grader.intake.gradescope import gradescope_export
-from grader.intake.limits import CODE, is_clutter, is_clutter_folder
-from grader.intake.open_folder import is_file_at, kind_in_words
+from grader.intake.limits import CODE, MIB, is_clutter, is_clutter_folder
+from grader.intake.open_folder import is_file_at, kind_in_words, read_bounded
 
 _SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
-_PLATFORMS = (gradescope_export, canvas_download, moodle_download, classroom_clones)
+# An adapter's definition in a Python file or in a cell of a notebook.
+_DEFINED = re.compile(rb'(?:^|"|\\n)def (run_\w+)', re.MULTILINE)
+_PLATFORMS = (gradescope_export, moodle_download, canvas_download, classroom_clones)
 
 
 def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
@@ -97,12 +100,14 @@ def _in_a_line(found: Discovery) -> Discovery:
 
 
 def _download(path: Path) -> Discovery | None:
-    """Returns the submissions of a platform's download, which is a folder or still zipped."""
+    """Returns the submissions of a platform's download, which is a folder or still zipped.
+
+    Students name files as other platforms do: the platform that names the most items counts.
+    """
     for download in downloads_at(path):
-        for platform in _PLATFORMS:
-            found = platform(download)
-            if found is not None and found.entries:
-                return found
+        read = (platform(download) for platform in _PLATFORMS)
+        if found := [one for one in read if one is not None and one.entries]:
+            return min(found, key=lambda one: sum(not item.later for item in one.skipped))
     return None
 
 
@@ -110,15 +115,31 @@ def _one_folder(path: Path, adapters: str) -> Discovery | None:
     """Returns the folder of a single submission: one whose adapters lie in it directly."""
     if not is_file_at(path / adapters):
         return None
-    others = (
+    others = [
         is_file_at(Path(entry.path, adapters))
         or (entry.name.lower().endswith(READABLE) and entry.is_file())
         for entry in _listed(path)
-    )
-    if sum(others) > 1:
+    ]
+    if sum(others) > 1 or _are_rivals(path, adapters):
         return None
     note = f"{_shown(path)} has {adapters} in it and is graded as one submission."
     return Discovery((single(path),), notes=(note,))
+
+
+def _are_rivals(folder: Path, adapters: str) -> bool:
+    """Returns whether most code files beside the adapters, at least two, define the same adapter.
+
+    The modules of one program rarely do, and a single file among those of a class may be called
+    `adapters.py`. Names with `get_` are left out: a program's scripts often share a `get_batch`.
+    """
+    named = (Path(entry.path) for entry in _listed(folder) if entry.name != adapters)
+    files = [path for path in named if path.name.lower().endswith(CODE) and is_file_at(path)]
+    defined = Counter[bytes]()
+    for file in files:
+        with contextlib.suppress(OSError):
+            defined.update({*_DEFINED.findall(read_bounded(file, MIB))})
+    most = max(defined.values(), default=0)
+    return most > 1 and 2 * most > len(files)
 
 
 def _folder_of_submissions(path: Path) -> Discovery:

@@ -362,10 +362,14 @@ def moodle_download(download: Download) -> Discovery | None:
     """Returns the submissions of a Moodle download, or None if this is no such download.
 
     All files of one person or team are one submission, named by their name and their number in
-    Moodle's grading worksheet: `Jane Doe_123`.
+    Moodle's grading worksheet: `Jane Doe_123`. A file whose name holds Moodle's mark several times
+    is a submission of its own, without an author: the end of the author's name is unknown.
     """
-    named = [(item, match) for item in download.items if (match := _moodle_match(item)) is not None]
-    known = {item for item, _ in named}
+    files = [item for item in download.items if not item.is_folder]
+    unsure = dict.fromkeys(item for item in files if item.name.count(_MARK) > 1)
+    matches = ((item, _moodle_match(item)) for item in download.items if item not in unsure)
+    named = [(item, match) for item, match in matches if match is not None]
+    known = {*unsure, *(item for item, _ in named)}
     if not download.consists_of(known):
         return None
     by_owner: dict[tuple[str, str], list[tuple[DownloadItem, re.Match[str]]]] = {}
@@ -373,17 +377,16 @@ def moodle_download(download: Download) -> Discovery | None:
         by_owner.setdefault((match["name"], match["number"] or ""), []).append((item, match))
     skipped = download.others(known, "not named as Moodle names submissions")
     entries = [_moodle_entry(download, *owner, own) for owner, own in by_owner.items()]
-    return Discovery(tuple(entries), tuple(skipped), kinds=("Moodle download",))
+    notes = []
+    for item in unsure:
+        name = printable(item.name)
+        entries.append(Entry(name, download.path, (Piece(download.place(item), item.name),)))
+        notes.append(f"{name} may be of several people: decide whose it is.")
+    return Discovery(tuple(entries), tuple(skipped), tuple(notes), ("Moodle download",))
 
 
 def _moodle_match(item: DownloadItem) -> re.Match[str] | None:
-    """Matches an item's name; a file's name must hold Moodle's mark exactly once.
-
-    With several marks the end of the person's name would be unknown.
-    """
-    if item.is_folder:
-        return _MOODLE_FOLDER.fullmatch(item.name)
-    return _MOODLE.fullmatch(item.name) if item.name.count(_MARK) == 1 else None
+    return (_MOODLE_FOLDER if item.is_folder else _MOODLE).fullmatch(item.name)
 
 
 def _moodle_entry(

@@ -73,16 +73,20 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
     ):
         known = dict(json.loads(value_of(database, "numbers") or "{}"))
         new = [name for name in dict.fromkeys(wanted) if name not in known]
-        taken = {*known.values(), *_ids(results.people)}
+        taken = {*known.values(), *_ids(results.people, wanted)}
         known |= zip(new, _drawn(len(new), taken), strict=True)
         set_value(database, "numbers", json.dumps(known))
     return known
 
 
-def _ids(people: People) -> Iterator[int]:
-    """Returns the class's numeric ids, because no submission's number may be a person's id."""
+def _ids(people: People, submissions: Iterable[str]) -> Iterator[int]:
+    """Returns the numbers that are people's ids or end a submission's name.
+
+    No submission's number may be one of them.
+    """
     everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
-    return (int(one.id) for one in everyone if one.id.isdecimal() and len(one.id) < _LONGEST_ID)
+    texts = [*(one.id for one in everyone), *(name.rpartition(" ")[2] for name in submissions)]
+    return (int(text) for text in texts if text.isdecimal() and len(text) < _LONGEST_ID)
 
 
 def _drawn(count: int, taken: set[int]) -> list[int]:
@@ -102,6 +106,7 @@ class Mask:
         self.names = {label: name for name, label in self.labels.items()}
         self._known: dict[tuple[str, ...], str] = {}
         self._firsts: set[str] = set()
+        self._ordinary: dict[tuple[str, ...], str] = {}
         # Names that a platform wrote as one word, as Canvas does: "doejane".
         self._joined: dict[str, str] = {}
         for name, label in self.labels.items():
@@ -118,17 +123,23 @@ class Mask:
                 self.add(own, (), f"handed-in.{suffix}")
 
     def add(self, name: str, people: Sequence[Author], label: str) -> None:
-        """Adds a submission and its people; `label` replaces all their names."""
+        """Adds a submission and its people; `label` replaces all their names.
+
+        A submission's name may be an ordinary word, which others' messages hold as well. If nobody
+        is known to have handed it in, the label replaces it only where it is a name for certain.
+        """
         for person in people:
             if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(_marked(person.name)):
                 self._joined.setdefault(_as_compared(person.name), label)
         texts = [text for one in people for text in (one.name, one.id, one.email)]
+        is_ordinary = name.isascii() and name.isalpha() and not people
         for text in (name, *texts):
             words = _words(text)
+            names = self._ordinary if is_ordinary and text == name else self._known
             for known in (words, (*words[1:], *words[:1]), (*words[-1:], *words[:-1])):
                 # The short words of "Bo Li" are a name if they are known to be one.
                 if _is_telling(known) or (len(known) > 1 and text in texts):
-                    self._known.setdefault(known, label)
+                    names.setdefault(known, label)
                     self._firsts.add(known[0])
 
     def text(self, text: str) -> str:
@@ -137,7 +148,9 @@ class Mask:
         words = [_as_compared(text[match.start() : match.end()]) for match in found]
         if self._firsts.isdisjoint(words) and not self._joined:
             return text
-        gaps = [text[one.end() : other.start()] for one, other in itertools.pairwise(found)]
+        starts = [*(match.start() for match in found), len(text)]
+        ends = [0, *(match.end() for match in found)]
+        gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
         pieces: list[str] = []
         end, place = 0, 0
         while place < len(words):
@@ -150,13 +163,20 @@ class Mask:
         return "".join([*pieces, text[end:]])
 
     def _found(self, words: Sequence[str], gaps: Sequence[str], place: int) -> tuple[int, str]:
-        """Returns how many words from a place on are a name, and its label; 0 if they are none."""
-        near = itertools.takewhile(_SEPARATED.fullmatch, gaps[place : place + _LONGEST - 1])
+        """Returns how many words from a place on are a name, and its label; 0 if they are none.
+
+        The text before a word is the gap at its place.
+        """
+        ahead = gaps[place + 1 : min(place + _LONGEST, len(words))]
+        near = itertools.takewhile(_SEPARATED.fullmatch, ahead)
         longest = 1 + sum(1 for _ in near)
         if words[place] in self._firsts:
             for length in range(longest, 0, -1):
                 if label := self._known.get(tuple(words[place : place + length])):
                     return length, label
+            label = self._ordinary.get((words[place],), "")
+            if label and _is_surely_named(words, gaps, place):
+                return 1, label
         if self._joined:
             for length in range(2, min(_JOINED, longest) + 1):
                 first, *rest = here = words[place : place + length]
@@ -186,6 +206,14 @@ class Mask:
             changed = {name: self.over(getattr(value, name)) for name in fields}
             masked = dataclasses.replace(value, **changed)
         return masked  # type: ignore[no-any-return]
+
+
+def _is_surely_named(words: Sequence[str], gaps: Sequence[str], place: int) -> bool:
+    """Returns whether a word is all of a text, or quoted, or part of a path or an address."""
+    before, after = gaps[place], gaps[place + 1]
+    is_file = after == "." and not _SUFFIXES.isdisjoint(words[place + 1 : place + 2])
+    is_quoted = before.endswith('"') and after.startswith('"')
+    return is_file or is_quoted or after.startswith(("/", "\\", "@")) or not any((*gaps, words[1:]))
 
 
 class AnonymousResults(Results):

@@ -136,6 +136,7 @@ class Times(Decision):
 
 
 _MOST_NAMES, _MOST_LISTED = 10_000, 8
+_REPORT = "grader report --anonymous"
 
 
 class Unknown(Exception):
@@ -194,7 +195,8 @@ class ClassList:
 
     def by_number(self, person: str) -> str | None:
         """Returns the submission with this number in an anonymous class."""
-        return None if _key(person) in self._people else self._numbers.get(_key(person))
+        key = _key(person)
+        return None if key in self._people or key in self._named else self._numbers.get(key)
 
     def whom(self, person: str, has_numbers: bool = True) -> Whom:
         """Returns the people that a decision names; without `has_numbers`, numbers are ids alone.
@@ -203,10 +205,16 @@ class ClassList:
             Unknown: if the name fits no person, or several.
         """
         key = _key(person)
+        people, named = [*self._people.get(key, ())], self._submission(person)
         if key == EVERYBODY:
+            if people or named:
+                raise Unknown(
+                    f"{person!r} is also somebody's name: give that person's id or address, or the "
+                    f"submission's number in {_REPORT}; rename the submission to mean the class"
+                )
             return Whom()
-        people = [*self._people.get(key, ())]
-        if named := self._submission(person):
+        numbered = self._numbered(person, (named, *people)) if has_numbers else None
+        if named:
             own = self._authors.get(named, ())
             if people and not any(one in own for one in people):
                 raise Unknown(
@@ -216,11 +224,8 @@ class ClassList:
             # One person's other submissions are meant as well.
             is_theirs = len(people) == 1 and people == [*own]
             return Whom(author=people[0]) if is_theirs else Whom(submission=named)
-        if has_numbers and key in self._numbers:
-            if people:
-                said = f"say 'Submission {person}', or a name"
-                raise Unknown(f"{person!r} is somebody's id and a submission's number: {said}")
-            return Whom(submission=self._numbers[key])
+        if numbered:
+            return Whom(submission=numbered)
         if len(people) == 1:
             return Whom(author=people[0])
         if people:
@@ -233,9 +238,10 @@ class ClassList:
         """Returns the submission with a name or number.
 
         Raises:
-            Unknown: if there is none.
+            Unknown: if there is none, or one has the name and another the number.
         """
-        if found := self._submission(name) or self._numbers.get(_key(name)):
+        named = self._submission(name)
+        if found := self._numbered(name, (named,)) or named:
             return found
         raise Unknown(f"no submission is called {name!r}: {_meant(name, self.submissions)}")
 
@@ -249,6 +255,20 @@ class ClassList:
         if name in own or len(own) < 2:
             return name if name in own else next(iter(own), None)
         raise Unknown(f"{name!r} may be {' or '.join(own)}: give the exact name")
+
+    def _numbered(self, name: str, others: Iterable[str | Author | None]) -> str | None:
+        """Returns the submission with a number.
+
+        Raises:
+            Unknown: if that number is also the name or id of one of the `others`.
+        """
+        found = self._numbers.get(_key(name))
+        if found and any(other not in (None, found) for other in others):
+            raise Unknown(
+                f"{name!r} is a submission's number in {_REPORT}, and somebody's name or id: give "
+                "another name, id or number of whom you mean"
+            )
+        return found
 
     @property
     def exercises(self) -> tuple[str, ...]:

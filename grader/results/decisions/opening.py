@@ -16,7 +16,6 @@ from grader.core.late_rule import YEARS, LateRule
 from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
 from grader.results.anonymous import AnonymousResults, Mask
 from grader.results.decisions.decision import (
-    EVERYBODY,
     BadDecisions,
     ClassList,
     Decision,
@@ -242,9 +241,9 @@ def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
     Raises:
         Unknown: if the decision names something that is not in the class.
     """
-    person = getattr(decision, "person", EVERYBODY)
-    whom = known.whom(person)
-    if whom == Whom() and not (person is EVERYBODY or isinstance(decision, PointsChanged)):
+    person = getattr(decision, "person", None)
+    whom = Whom() if person is None else known.whom(person)
+    if whom == Whom() and not (person is None or isinstance(decision, PointsChanged)):
         raise Unknown("only points are decided for everybody: name the person")
     if isinstance(decision, TakenInstead | Whose):
         known.submission(decision.submission)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from pathlib import Path
@@ -184,6 +185,31 @@ def test_one_folder_beside_adapters_is_part_of_a_submission(tmp_path: Path) -> N
     (alice / "old.zip").unlink()
     (alice / "old.zip").mkdir()
     assert [entry.name for entry in discover([alice]).entries] == ["alice"]
+
+
+RUN = "def run_silu(x):\n    return x\n"
+NOTEBOOK = json.dumps({"cells": [{"cell_type": "code", "source": f"import torch\n\n{RUN}"}]})
+
+
+@pytest.mark.parametrize(
+    ("others", "is_class"),
+    [
+        ({"alice.py": RUN, "carol.py": RUN}, True),
+        ({"alice.ipynb": NOTEBOOK, "carol.py.txt": RUN, "dan.py": ""}, True),
+        ({"alice.py": RUN}, False),
+        ({"silu.py": RUN, "gelu.py": RUN.replace("silu", "gelu")}, False),
+        ({"train.py": RUN, "train2.py": RUN, "model.py": "", "conftest.py": ""}, False),
+        ({"train.py": "def get_batch(): ...\n", "test.py": "def get_batch(): ...\n"}, False),
+    ],
+)
+def test_adapters_among_single_files_are_one_submission_of_a_class(
+    tmp_path: Path, others: dict[str, str], is_class: bool
+) -> None:
+    """A student's file may be called adapters.py; a program's own modules stay one submission."""
+    for name, text in others.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "adapters.py").write_text("from alice import *\n")
+    assert len(discover([tmp_path]).entries) == (len(others) + 1 if is_class else 1)
 
 
 def test_names_are_fit_to_print(tmp_path: Path) -> None:

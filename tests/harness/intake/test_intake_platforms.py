@@ -241,6 +241,33 @@ def test_a_moodle_download_without_folders_is_recognised_and_attributed(
     assert there == {"adapters.py", "own_part.py", "onlinetext.html"}
 
 
+MOODLE_FLAT = [f"{name}_assignsubmission_file_a.py" for name in ("Ann_1", "Jane Doe_2", "Jim_3")]
+CANVAS_FLAT = ["poeann_1_101_a.py", "doejane_2_102_a.py", "roejim_3_103_a.py"]
+
+
+@pytest.mark.parametrize(
+    ("honest", "forged"),
+    [
+        (MOODLE_FLAT, "Bob_4_assignsubmission_file_{}_assignsubmission_x.py"),
+        (MOODLE_FLAT, "Bob_4_assignsubmission_file_{}_2_x.py"),
+        (MOODLE_FLAT, "Bob_4_assignsubmission_file_{}_2_assignsubmission_x.py"),
+        (CANVAS_FLAT, "roebob_4_10{}_assignsubmission_file_x.py"),
+    ],
+)
+def test_file_names_of_one_person_do_not_hide_the_platform(
+    download, tmp_path: Path, honest: list[str], forged: str
+) -> None:
+    """Every other name is the platform's, and keeps its author."""
+    names = [*honest, *(forged.format(number) for number in range(4, 8))]
+    found = discover([download({name: code() for name in names})])
+    assert found.kinds[0].startswith("Moodle" if honest is MOODLE_FLAT else "Canvas")
+    by_id = {author.id: entry for entry in found.entries for author in entry.authors}
+    assert [answer(by_id[number], tmp_path) for number in ("1", "2", "3")] == ["1", "1", "1"]
+    assert all(item.later for item in found.skipped)
+    unsure = [entry for entry in found.entries if not entry.authors]
+    assert len(unsure) == len(found.notes) == (4 if "assignsubmission_x" in forged else 0)
+
+
 def test_a_moodle_download_that_was_zipped_again_on_windows_is_read(tmp_path: Path) -> None:
     """Some Windows programs separate folders by backslashes."""
     members = {

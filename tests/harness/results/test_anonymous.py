@@ -205,7 +205,7 @@ def test_a_number_that_is_also_an_id_is_refused(tmp_path: Path):
         store.set_people(People(authors | {other: (Author("Zoë Roe", str(number)),)}))
     arguments = ["decide", str(folder), "comment", str(number), "hello"]
     refused = CliRunner().invoke(cli, arguments)
-    assert "somebody's id and a submission's number" in str(refused.exception)
+    assert "submission's number in grader report --anonymous, and" in str(refused.exception)
 
 
 @pytest.mark.process
@@ -225,6 +225,24 @@ def test_ordinary_words_that_equal_names_are_not_masked():
     code = "y = torch.max(x, 12)  # by doe.jane, Doe Jane and max@x.edu"
     shown = "y = torch.max(x, 12)  # by Submission 200, Submission 200 and Submission 100"
     assert mask.text(code) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("some values are wrong (+1 more)", "some values are wrong (+1 more)"),
+        ("wrong: wrong.", "wrong: wrong."),
+        ("wrong.py:3, /home/wrong/a.py", "Submission 100.py:3, /home/Submission 100/a.py"),
+        ('"Wrong" wrote to wrong@x.edu', '"Submission 100" wrote to Submission 100@x.edu'),
+        ("wrong", "Submission 100"),
+        ("by Anna, by jdoe, by bob2", "by Submission 200, by Submission 300, by Submission 400"),
+    ],
+)
+def test_an_ordinary_word_as_a_name_leaves_messages_alone(text: str, shown: str):
+    """If its people are unknown, only files, addresses and quoted names are masked."""
+    people = {"anna": (Author("Anna Lee"),), "jdoe": (Author("Jo Doe", "jdoe"),)}
+    mask = Mask({"wrong": 100, "anna": 200, "jdoe": 300, "bob2": 400}, People(people))
+    assert mask.text(text) == shown
 
 
 @pytest.mark.parametrize("submission", ["1.2", "to be", "2,5"])
@@ -292,7 +310,8 @@ def test_a_name_with_accents_or_vowel_signs_is_masked(
 @pytest.mark.parametrize("gap", [": ", "\n", " = "])
 def test_a_name_is_masked_also_where_a_longer_one_is_interrupted(gap: str):
     """A submission `anna` is named in `anna: smith`, although Anna Smith is not."""
-    mask = Mask({"anna": 200, "s": 300}, People({"s": (Author("Anna Smith"),)}))
+    people = {"s": (Author("Anna Smith"),), "anna": (Author("Anna Lee"),)}
+    mask = Mask({"anna": 200, "s": 300}, People(people))
     assert mask.text(f"anna{gap}smith (anna smith)") == f"Submission 200{gap}smith (Submission 300)"
 
 

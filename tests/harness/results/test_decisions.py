@@ -14,7 +14,15 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author
-from grader.results.decisions.decision import BadDecisions, Comment, Excused, PointsChanged
+from grader.results.anonymous import numbered
+from grader.results.decisions.decision import (
+    BadDecisions,
+    ClassList,
+    Comment,
+    Excused,
+    PointsChanged,
+    Whom,
+)
 from grader.results.decisions.file import FORMS, append_decision, read_decisions, remove_decision
 from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import a_batch, scored
@@ -150,6 +158,48 @@ def test_a_decision_by_a_shared_name_is_refused(tmp_path: Path) -> None:
     write_decisions(tmp_path, '[[excused]]\nperson = "jane doe"\n')
     with pytest.raises(BadDecisions, match=r"2 people are called 'jane doe': give the id \(1, 2\)"):
         open_settling(results)
+
+
+@pytest.mark.parametrize(
+    ("name", "person", "said"),
+    [
+        ("everybody", "everybody", "'everybody' is also somebody's name: give that person's id"),
+        ("Everybody", "everybody", "or the submission's number in grader report --anonymous"),
+        ("Submission {}", "Submission {}", "is a submission's number in grader report --anonymous"),
+        ("Submission {}", "submission {}", "and somebody's name or id: give another name, id or"),
+        ("{}", "{}", "is a submission's number in grader report --anonymous"),
+    ],
+)
+@pytest.mark.parametrize("is_person", [False, True])
+def test_a_decision_by_a_reserved_name_is_refused(
+    tmp_path: Path, name: str, person: str, said: str, is_person: bool
+) -> None:
+    """Points must not reach the class, or another person, because of a submission's name."""
+    number = numbered(a_class(tmp_path))["alice"]
+    name, person = name.format(number), person.format(number)
+    people = {"c": [Author(name)]} if is_person else {name: []}
+    late = scored("c" if is_person else name, 0, 6)
+    results = a_batch(tmp_path, late, authors=people)
+    table = f'[[points]]\nperson = "{person}"\nreason = "r"\nby = 7\n'
+    write_decisions(tmp_path, table)
+    with pytest.raises(BadDecisions) as refused:
+        open_settling(results)
+    assert said in str(refused.value)
+    assert ClassList(results).by_number(person) is None
+    write_decisions(tmp_path, '[[bonus]]\nexercise = "run_rope"\nreason = "r"\n')
+    assert open_settling(results)
+
+
+def test_the_submission_of_a_reserved_name_is_reached_by_its_number(tmp_path: Path) -> None:
+    """No later number is the name of a submission that is there."""
+    names = ("everybody", *(f"Submission {number}" for number in range(100, 1000)))
+    results = a_batch(tmp_path, *(scored(name, 4, 2) for name in names))
+    numbers = numbered(results)
+    assert min(numbers.values()) >= 1000
+    known = ClassList(results)
+    assert known.whom(str(numbers["everybody"])) == Whom("everybody")
+    assert known.whom("Submission 140") == Whom("Submission 140")
+    assert known.submission("Submission 140") == "Submission 140"
 
 
 def test_a_comment_with_any_text_is_read_back_unchanged(tmp_path: Path) -> None:
