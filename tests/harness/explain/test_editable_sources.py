@@ -134,10 +134,10 @@ def test_lines_that_were_handed_out_concern_nobody(tmp_path):
     files = {"contract.py": HANDED_OUT, "mine/adapters.py": CHANGED}
     mine, ran = write_files(tmp_path, files) / "mine", Passed("adapters.py", [3, 4, 8, 11])
     sources = EditableSources.below(mine, contract=tmp_path / "contract.py")
-    assert sources.concerned([ran]) == {"adapters.py": {8, 11}}
+    assert sources.concerned([ran]) == {"adapters.py": {8, 10, 11}}
     for contract in (None, tmp_path / "none.py"):
         sources = EditableSources.below(mine, contract=contract)
-        assert sources.concerned([ran]) == {"adapters.py": {3, 4, 8, 11}}
+        assert sources.concerned([ran]) == {"adapters.py": {3, 4, 8, 10, 11}}
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_gradients_are_compared_by_input():
         (
             (4, 7),
             (3, 12),
-            "a larger input: 7, and 4 for a small one\nA Python loop over an axis can",
+            "makes 7 torch operations for a larger input, and 4 for a small one\nA Python loop",
         ),
         ((4, 4), (3, 13), "a tensor of 13 elements on the way, where 3 are enough"),
         ((4, 4), (99, 99), None),

@@ -315,7 +315,7 @@ MISTAKES = (
         "bpe-stops-at-single-pairs",
         "Your training stops where the most frequent pair stands only once; it ends where no pair "
         "is left.",
-        "What does your loop do with a pair that is counted once?",
+        "Does your loop still merge a pair that is counted once?",
         dict(counts=counts.Frequent),
     ),
     _mistake(
