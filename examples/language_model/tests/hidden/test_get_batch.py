@@ -36,9 +36,9 @@ def test_batches_begin_anywhere_within_each(student, draw):
 
     The places are no multiple of a window's length: a text that is cut into windows shows.
     """
-    dataset = dataset_of(draw, 5)
-    batches = windows_of(student, dataset, 2, batches=170, count=3)
-    assert_uniform([start for windows in batches for start in starts_of(dataset, windows)], 3)
+    dataset = dataset_of(draw, 11)
+    batches = windows_of(student, dataset, 4, batches=200, count=4)
+    assert_uniform([start for windows in batches for start in starts_of(dataset, windows)], 7)
 
 
 @exercise("run_get_batch", aspect="generality")
