@@ -67,7 +67,7 @@ WRONG = [
     ("layers", "weights['more'] = 1; return right", "the caller's dict, list or set"),
     ("vocabulary", "return {word.decode() for word in right}", "an element of it must be bytes"),
     ("vocabulary", "return set(list(right)[1:])", "has 3 elements, where 4 were expected"),
-    ("vocabulary", "return {word[:-1] for word in right}", "too much"),
+    ("vocabulary", "return {word[:-1] for word in right}", "has the wrong elements"),
     ("rate", "return str(right)", "must return a float, not the str"),
     ("rate", "return right * 1.01", "off by"),
     ("rate", "return None", "must return a float, not None"),
