@@ -40,6 +40,14 @@ class LateRule(PlainData):
     last: datetime.datetime | None = None
     days: int = 0
 
+    @property
+    def price(self) -> str:
+        """Returns the cost of a late day in words: "10 % of the points reached a day"."""
+        if self.points:
+            return f"{self.points:g} {'point' if self.points == 1 else 'points'} a day"
+        what = "possible points" if self.of == "possible" else "points reached"
+        return f"{self.percent:g} % of the {what} a day"
+
     def local(self, moment: datetime.datetime) -> datetime.datetime:
         """Returns a moment in the assignment's time zone, which is also the default zone."""
         zone = zoneinfo.ZoneInfo(self.zone) if self.zone else self.due.tzinfo

@@ -17,6 +17,7 @@ from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line, points, quantity
 from grader.core.verdict import GradeStatus, name_of_test
+from grader.core.wire import ROW_MARKS
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
 from grader.reports.standing import complaint, complaints, listed
 from grader.results.decisions.settlement import Settlement
@@ -46,14 +47,7 @@ _MOST_TESTS = 4
 _MOST_NUMBERS = 6
 # A submission with answers like no other's is shown as a group only on request (--all).
 AT_LEAST = 2
-# Values that `as_tensor` turns into a row of numbers, by the first number.
-_KINDS = {
-    -1.002e9: "a text",
-    -1.003e9: "of type bytes",
-    -1.004e9: "a tuple, list or set",
-    -1.005e9: "a dict",
-    -1.006e9: "a named tuple",
-}
+_KINDS = {mark: kind for kind, mark in ROW_MARKS.items()}
 
 
 def in_words(

@@ -275,7 +275,8 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     torch's meta device stands in for a GPU: it computes shapes, and refuses tensors of other
     devices. It has no values: code that reads one (`bool(x.any())`, `x[x > 0]`) passes untried.
     Code that forgets `device=`, but works once meta is the default device, only gets a note. Its
-    first call may raise, copy values, or return a tensor on the CPU.
+    first call may raise, copy values, or return a tensor on the CPU. Choose sizes that no other
+    test has: a mask or table that a submission kept from an earlier call lies on the CPU.
     """
     __tracebackhide__ = True
     arguments = student.adapter.bind(args, kwargs)

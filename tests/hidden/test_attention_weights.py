@@ -114,4 +114,5 @@ def test_attention_weights_are_good_guests(student, draw):
     """The caller's tensors stay as they are, and where they are, be it on a GPU."""
     Q, K, mask = draw(2, 4, 6), draw(2, 5, 6), draw.mask(2, 4, 5)
     assert_inputs_unchanged(student, Q, K, mask)
+    Q, K, mask = draw(2, 13, 6), draw(2, 11, 6), draw.mask(2, 13, 11)
     assert_runs_on_another_device(student, Q, K, mask)

@@ -99,7 +99,7 @@ def test_causal_self_attention_is_a_good_guest(student, draw):
     """The caller's tensors stay as they are, and where they are, be it on a GPU."""
     inputs = projections(draw, 4, 3) | {"in_features": draw(2, 5, 4)}
     assert_inputs_unchanged(student, **inputs)
-    assert_runs_on_another_device(student, **inputs)
+    assert_runs_on_another_device(student, **inputs | {"in_features": draw(2, 13, 4)})
 
 
 @exercise("run_causal_self_attention", aspect="discipline")

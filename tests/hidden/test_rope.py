@@ -121,7 +121,7 @@ def test_rope_gradients(student, reference, draw):
 @exercise("run_rope", aspect="discipline")
 def test_rope_on_another_device(student, draw):
     """The vectors and the positions may lie on a GPU."""
-    inputs = rotation(8, 12, draw(2, 6, 8), torch.arange(6))
+    inputs = rotation(8, 13, draw(2, 11, 8), torch.arange(11))
     assert_runs_on_another_device(student, **inputs)
 
 

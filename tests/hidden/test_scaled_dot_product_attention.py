@@ -167,7 +167,7 @@ def test_attention_gradients_beside_a_far_larger_masked_score(student, reference
 @exercise("run_scaled_dot_product_attention", aspect="discipline")
 def test_attention_on_another_device(student, draw):
     """The inputs may lie on a GPU."""
-    Q, K, V, mask = draw(2, 4, 6), draw(2, 5, 6), draw(2, 5, 3), draw.mask(2, 4, 5)
+    Q, K, V, mask = draw(2, 13, 6), draw(2, 11, 6), draw(2, 11, 3), draw.mask(2, 13, 11)
     assert_runs_on_another_device(student, Q, K, V, mask)
     assert_runs_on_another_device(student, Q, K, V)
 

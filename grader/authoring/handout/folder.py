@@ -140,11 +140,9 @@ def rules(assignment: Assignment) -> str:
     said = []
     if rule := assignment.late:
         zone = f" ({rule.zone})" if rule.zone else ""
-        points = "possible points" if rule.of == "possible" else "points"
-        each = f"{rule.points:g} points" if rule.points else f"{rule.percent:g} % of the {points}"
         free = f", after {quantity(rule.days, 'free day')}" if rule.days else ""
         end = f"; after {rule.last:%Y-%m-%d %H:%M}, all of them" if rule.last else ""
-        said.append(f"- Due {rule.due:%Y-%m-%d %H:%M}{zone}. A late day costs {each}{free}{end}.")
+        said.append(f"- Due {rule.due:%Y-%m-%d %H:%M}{zone}. Later: minus {rule.price}{free}{end}.")
     for name, cost in assignment.forbidden.items():
         share = f"It costs {cost:g} % of the points of each exercise that calls it"
         said.append(f"- Write this by hand: `{name}`. {share if cost else 'Calling it is noted'}.")

@@ -162,7 +162,7 @@ def _say_what_is_asked_again(opened: Batch, again: int) -> None:
 
 def _say_whose_points_changed(opened: Batch) -> None:
     moved = [
-        f"{name} {points(before)} → {points(now)}" for name, (before, now) in opened.moved.items()
+        f"{name} {points(before)} -> {points(now)}" for name, (before, now) in opened.moved.items()
     ]
     if moved:
         shown = several(sorted(moved, key=natural_order))

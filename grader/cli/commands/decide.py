@@ -361,6 +361,11 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
     """Writes a decision; raises BadDecisions if it is incomplete or does not fit this class."""
     results = Store.read(folder)
     known, file = ClassList(results), folder / NAME
+    try:
+        for named in ("person", "submission"):
+            known.require_clear(str(table.get(named, "")))
+    except Unknown as reason:
+        raise BadDecisions(str(reason)) from None
     if submission := known.by_number(str(table.get("person", ""))):
         # A decision by an anonymous number shows no name, neither here nor in the file.
         results = AnonymousResults.of(results)

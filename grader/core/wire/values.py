@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 import numpy
 import torch
 
+from grader.core.wire import ROW_MARKS
+
 MAX_PAYLOAD = 256 << 20
 # A file that a submission wrote, of at most 32 MB, and its description.
 MAX_ANSWER = 33 << 20
@@ -245,9 +247,7 @@ def _some(words: Iterable[str]) -> str:
     return ", ".join([*first[:_SHOWN], "…"] if len(first) > _SHOWN else first)
 
 
-# Marks that stand before the numbers of a row: rows of values of two kinds are never near each
-# other.
-_MARKS = [-1e9 - 1e6 * kind for kind in range(9)]
+_MARKS = (*ROW_MARKS.values(),)
 _NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _NAMED, _TENSOR, _OTHER = _MARKS
 
 

@@ -136,7 +136,7 @@ def collected(results: Results, settling: Settling, scores: list[Score]) -> Clas
     reasons = {person: settling.excused(person) for person in settling.absentees}
     excused = {person: why for person, why in reasons.items() if why}
     absentees, unsure = settling.absentees, settling.unsure
-    untimed = frozenset(() if settling.marked else settling.untimed)
+    untimed = frozenset(settling.untimed)
     return ClassScores(results.assignment, tuple(scores), absentees, excused, unsure, untimed)
 
 

@@ -199,8 +199,8 @@ def _all(
     yield OpenDecision(
         "untimed",
         "without a time, although there is a late rule",
-        "They count as handed in on time. A platform that marks late submissions, like Canvas, "
-        "marked none of them. If you know better, say when they handed in.",
+        "They count as handed in on time, and nothing is marked as late. If you know better, say "
+        "when they handed in.",
         tuple((by_name[name], "no time is known") for name in settling.untimed if name in by_name),
         "grader decide RESULTS times FILE.csv",
     )

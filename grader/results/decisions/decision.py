@@ -195,8 +195,28 @@ class ClassList:
 
     def by_number(self, person: str) -> str | None:
         """Returns the submission with this number in an anonymous class."""
+        return self._numbers.get(_key(person))
+
+    def require_clear(self, person: str) -> None:
+        """Refuses a new decision about a reserved name that is also somebody's.
+
+        Where decisions are read, the reserved meaning counts: a later name changes none of them.
+
+        Raises:
+            Unknown: if it is `everybody`, or the number or label of another submission.
+        """
         key = _key(person)
-        return None if key in self._people or key in self._named else self._numbers.get(key)
+        others = {*self._people.get(key, ()), *filter(None, [self._submission(person)])}
+        if key == EVERYBODY and others:
+            raise Unknown(
+                f"{person!r} is also somebody's name: give that person's id or address, or the "
+                f"submission's number in {_REPORT}; rename the submission to mean the class"
+            )
+        if key in self._numbers and others - {self._numbers[key]}:
+            raise Unknown(
+                f"{person!r} is a submission's number in {_REPORT}, and somebody's name or id: "
+                "give another name, id or number of whom you mean"
+            )
 
     def whom(self, person: str, has_numbers: bool = True) -> Whom:
         """Returns the people that a decision names; without `has_numbers`, numbers are ids alone.
@@ -205,16 +225,12 @@ class ClassList:
             Unknown: if the name fits no person, or several.
         """
         key = _key(person)
-        people, named = [*self._people.get(key, ())], self._submission(person)
         if key == EVERYBODY:
-            if people or named:
-                raise Unknown(
-                    f"{person!r} is also somebody's name: give that person's id or address, or the "
-                    f"submission's number in {_REPORT}; rename the submission to mean the class"
-                )
             return Whom()
-        numbered = self._numbered(person, (named, *people)) if has_numbers else None
-        if named:
+        if has_numbers and (labelled := self._labelled(key)):
+            return Whom(submission=labelled)
+        people = [*self._people.get(key, ())]
+        if named := self._submission(person):
             own = self._authors.get(named, ())
             if people and not any(one in own for one in people):
                 raise Unknown(
@@ -224,8 +240,9 @@ class ClassList:
             # One person's other submissions are meant as well.
             is_theirs = len(people) == 1 and people == [*own]
             return Whom(author=people[0]) if is_theirs else Whom(submission=named)
-        if numbered:
-            return Whom(submission=numbered)
+        if has_numbers and key in self._numbers:
+            self.require_clear(person)
+            return Whom(submission=self._numbers[key])
         if len(people) == 1:
             return Whom(author=people[0])
         if people:
@@ -238,10 +255,10 @@ class ClassList:
         """Returns the submission with a name or number.
 
         Raises:
-            Unknown: if there is none, or one has the name and another the number.
+            Unknown: if there is none.
         """
-        named = self._submission(name)
-        if found := self._numbered(name, (named,)) or named:
+        key = _key(name)
+        if found := self._labelled(key) or self._submission(name) or self._numbers.get(key):
             return found
         raise Unknown(f"no submission is called {name!r}: {_meant(name, self.submissions)}")
 
@@ -256,19 +273,9 @@ class ClassList:
             return name if name in own else next(iter(own), None)
         raise Unknown(f"{name!r} may be {' or '.join(own)}: give the exact name")
 
-    def _numbered(self, name: str, others: Iterable[str | Author | None]) -> str | None:
-        """Returns the submission with a number.
-
-        Raises:
-            Unknown: if that number is also the name or id of one of the `others`.
-        """
-        found = self._numbers.get(_key(name))
-        if found and any(other not in (None, found) for other in others):
-            raise Unknown(
-                f"{name!r} is a submission's number in {_REPORT}, and somebody's name or id: give "
-                "another name, id or number of whom you mean"
-            )
-        return found
+    def _labelled(self, key: str) -> str | None:
+        """Returns the submission whose label this is; decisions by a number are kept under it."""
+        return None if key.isdecimal() else self._numbers.get(key)
 
     @property
     def exercises(self) -> tuple[str, ...]:

@@ -102,14 +102,11 @@ def _cost(rule: LateRule, days: int, reached: int, possible: int) -> tuple[int, 
     """Returns the cost of late days in hundredths, at most all points, and how it was counted."""
     if rule.points:
         exact = Fraction(hundredths(rule.points) * days)
-        how = f"{rule.points:g} {'point' if rule.points == 1 else 'points'} a day"
     else:
         share = Fraction(round(100 * rule.percent), 10_000)
         exact = min(share * days, Fraction(1)) * (possible if rule.of == "possible" else reached)
-        what = "possible points" if rule.of == "possible" else "points reached"
-        how = f"{rule.percent:g} % of the {what} a day"
-    if not (rule.points or rule.percent):
-        how = "no points are taken off for that"
+    is_free = not (rule.points or rule.percent)
+    how = "no points are taken off for that" if is_free else rule.price
     return min(max(math.floor(exact + Fraction(1, 2)), 0), max(reached, 0)), how
 
 

@@ -85,10 +85,14 @@ class Settling:
 
     @property
     def untimed(self) -> tuple[str, ...]:
-        """Returns the submissions that the late rule takes as in time, since no time is known."""
-        known = self.times.keys() | self.marked
-        counts = {name for name, own in self.people.items() if own} if self.rule else set()
-        return tuple(sorted(counts - known, key=natural_order))
+        """Returns the submissions that the late rule takes as in time, since no time is known.
+
+        There are none if the platform marked others as late.
+        """
+        if self.rule is None or self.marked:
+            return ()
+        counts = {name for name, own in self.people.items() if own}
+        return tuple(sorted(counts - self.times.keys(), key=natural_order))
 
     def settle(self, grade: Grade) -> tuple[Settlement, ...]:
         """Returns the settlements of a submission; people with equal settlements share one."""

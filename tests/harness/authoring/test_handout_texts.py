@@ -107,7 +107,7 @@ def test_the_readme_tells_the_due_date_and_what_must_be_written_by_hand(tmp_path
     told = rules(replace(plain, late=late, forbidden={"torch.softmax": 50, "torch.exp": 0}))
     assert told.splitlines()[2:] == [
         "- Due 2026-10-01 23:59 (Europe/Oslo). "
-        "A late day costs 10 % of the possible points, after 2 free days.",
+        "Later: minus 10 % of the possible points a day, after 2 free days.",
         "- Write this by hand: `torch.softmax`. "
         "It costs 50 % of the points of each exercise that calls it.",
         "- Write this by hand: `torch.exp`. Calling it is noted.",

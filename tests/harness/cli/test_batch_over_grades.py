@@ -211,7 +211,7 @@ def test_a_batch_reports_what_it_runs_again_after_a_change(grader, tiny, tmp_pat
     change(course / "pyproject.toml", "run_count = 1", "run_count = 2")
     said = graded_again()
     assert "3 graded before: points change alone" in said
-    assert "points changed for 3 submissions: ann 5 → 6, bob 1 → 2, cy 5 → 6" in said
+    assert "points changed for 3 submissions: ann 5 -> 6, bob 1 -> 2, cy 5 -> 6" in said
     change(course / "adapters.py", "x: Float", "x : Float")
     change(course / "tests" / "hidden" / "test_tiny.py", "x = draw(8)", "x = draw(8) / None")
     change(course / "pyproject.toml", "call_timeout", 'preload = ["no_such"]\ncall_timeout')

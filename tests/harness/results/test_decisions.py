@@ -12,7 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from grader.cli.main import cli
 from grader.core.submission import Author
 from grader.results.anonymous import numbered
 from grader.results.decisions.decision import (
@@ -171,23 +173,29 @@ def test_a_decision_by_a_shared_name_is_refused(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("is_person", [False, True])
-def test_a_decision_by_a_reserved_name_is_refused(
+def test_a_new_decision_about_a_reserved_name_is_refused_if_somebody_has_it(
     tmp_path: Path, name: str, person: str, said: str, is_person: bool
 ) -> None:
     """Points must not reach the class, or another person, because of a submission's name."""
     number = numbered(a_class(tmp_path))["alice"]
     name, person = name.format(number), person.format(number)
     people = {"c": [Author(name)]} if is_person else {name: []}
-    late = scored("c" if is_person else name, 0, 6)
-    results = a_batch(tmp_path, late, authors=people)
-    table = f'[[points]]\nperson = "{person}"\nreason = "r"\nby = 7\n'
-    write_decisions(tmp_path, table)
-    with pytest.raises(BadDecisions) as refused:
-        open_settling(results)
-    assert said in str(refused.value)
-    assert ClassList(results).by_number(person) is None
-    write_decisions(tmp_path, '[[bonus]]\nexercise = "run_rope"\nreason = "r"\n')
-    assert open_settling(results)
+    a_batch(tmp_path, scored("c" if is_person else name, 0, 6), authors=people)
+    arguments = ["decide", str(tmp_path), "points", person, "+7", "--reason", "r"]
+    refused = CliRunner().invoke(cli, arguments)
+    assert said in str(refused.exception)
+    assert not (tmp_path / "decisions.toml").exists()
+
+
+def test_a_later_name_changes_no_decision_about_a_reserved_one(tmp_path: Path) -> None:
+    """Otherwise one student's name could stop the reports of a class, or take another's points."""
+    label = f"Submission {numbered(a_class(tmp_path))['alice']}"
+    results = a_batch(tmp_path, *(scored(name, 0, 6) for name in ("everybody", label)))
+    tables = (
+        f'[[points]]\nperson = "{who}"\nreason = "r"\nby = 7\n' for who in ("everybody", label)
+    )
+    write_decisions(tmp_path, "\n".join(tables))
+    assert [one.whom for one in open_settling(results).aimed] == [Whom(), Whom("alice")]
 
 
 def test_the_submission_of_a_reserved_name_is_reached_by_its_number(tmp_path: Path) -> None:
