@@ -76,9 +76,10 @@ class MistakeTrial:
 class Verification:
     """The tests' verdicts on right and on wrong functions.
 
-    `unjust` are the tests that a reference fails, with the reason. `narrow` are the tests that a
-    right variant fails, with its name. `idle` are the tests that no wrong function fails.
-    `remembered` are the tests of `values` that pass with the answers to another draw's calls.
+    `unjust` are the tests that a reference fails, with the reason. `narrow` has the name of each
+    right variant that fails a test, and the test with the reason. `idle` are the tests that no
+    wrong function fails. `remembered` are the tests of `values` that pass with the answers to
+    another draw's calls.
     `apart` are pairs of an exercise and one that it claims to build on, without a known mistake
     that both share. `unlike` are mistakes of a class, with the exercises in which no variant gives
     the class's answers. `unknown` are forbidden names that do not exist, with a similar name or "".
@@ -215,14 +216,15 @@ def _verification(suite: Suite) -> Verification:
     references = Remembering(Functions(root, solutions))
     right = list(judge.grade(references))
     unjust = [
-        f"{verdict.id}: {_reason(suite, verdict, references)}"
+        f"{verdict.id}: {_reason(suite, verdict, references.ask)}"
         for verdict in right
         if verdict.status is not Status.PASSED
     ]
     narrow = [
-        (variant.name, verdict.id)
+        (variant.name, f"{verdict.id}: {_reason(suite, verdict, examinee.ask)}")
         for variant in listed_in("solutions.variants", "VARIANTS")
-        for verdict in judge.grade(Functions(root, variant.functions, solutions), variant.functions)
+        for examinee in [Functions(root, variant.functions, solutions)]
+        for verdict in judge.grade(examinee, variant.functions)
         if verdict.status is not Status.PASSED
     ]
     trials: list[MistakeTrial] = []
@@ -251,19 +253,19 @@ def _verification(suite: Suite) -> Verification:
     return Verification(*found, _apart(suite.foundations), unlike, unknown, outdated)
 
 
-def _reason(suite: Suite, verdict: Verdict, references: Remembering) -> str:
-    """Returns why the references fail a test: for wrong numbers, also how far off they are."""
+def _reason(suite: Suite, verdict: Verdict, ask: Callable[[Call], Answer]) -> str:
+    """Returns why right functions fail a test: for wrong numbers, also how far off they are."""
     case_of = functools.cache(functools.partial(fresh_case, SEED))
-    given = suite.contract, references.ask, suite.references, case_of, SEED, Plainly()
+    given = suite.contract, ask, suite.references, case_of, SEED, Plainly()
     raised = suite.run(verdict.id, Bench(*given)).raised
     first = (verdict.message or "").partition("\n")[0]
     if isinstance(raised, BrokenReference):
         return str(raised)
     if not isinstance(raised, WrongNumbers):
         return first
-    allowed = raised.comparison.measurement
+    allowed, by_how_much = raised.comparison.measurement, "; ".join(raised.words.splitlines()[:2])
     return (
-        f"{first} {'; '.join(raised.words.splitlines()[:2])} (rtol={allowed.rtol:g}, "
+        f"{first} {by_how_much[:1].upper()}{by_how_much[1:]} (rtol={allowed.rtol:g}, "
         f"atol={allowed.atol:g}). It ran in the test's dtypes; the expected values are float64."
     )
 

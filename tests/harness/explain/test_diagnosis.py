@@ -293,7 +293,7 @@ def test_verify_lists_the_mistakes_that_each_test_catches(grader, tiny):
     assert "tests/public/test_tiny.py::test_doubles\n    tripled, shifted, moved, zeroed" in printed
 
 
-def test_verify_reports_a_test_that_a_right_variant_fails(grader, tiny, tmp_path):
+def test_verify_tells_why_a_right_variant_fails_a_test(grader, tiny, tmp_path):
     """A right program can be written in many ways, and every variant must pass."""
     narrow = shutil.copytree(tiny, tmp_path / "narrow")
     (narrow / "solutions" / "variants.py").write_text(
@@ -303,12 +303,17 @@ def test_verify_reports_a_test_that_a_right_variant_fails(grader, tiny, tmp_path
         "VARIANTS = (\n"
         "    SimpleNamespace(name='one by one', functions={'run_count': count}),\n"
         "    SimpleNamespace(name='cut off', functions={'run_double': double}),\n"
+        "    SimpleNamespace(name='coarse', functions={'run_double': lambda x: 2 * x + 1e-4}),\n"
         ")\n"
     )
     done = grader("verify", cwd=narrow)
     assert done.returncode == 1
-    wanted = "the right variant 'cut off' fails tests/hidden/test_tiny.py::test_gradient"
+    wanted = "the right variant 'cut off' fails tests/hidden/test_tiny.py::test_gradient: "
     assert wanted in done.stdout
+    assert (
+        "the right variant 'coarse' fails tests/public/test_tiny.py::test_doubles: " in done.stdout
+    )
+    assert "times the tolerance (rtol=1.3e-06, atol=1e-05)" in done.stdout
     assert "one by one" not in done.stdout
 
 
