@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from grader.core.assignment import find_assignment
+from grader.core.assignment import Assignment, find_assignment
 from grader.core.verdict import Grade
 from grader.grading.batch import open_batch
 from grader.grading.cluster.connection import chosen_pools
@@ -28,7 +28,7 @@ StrPath = str | os.PathLike[str]
 def grade(
     submission: StrPath,
     *,
-    assignment: StrPath = ".",
+    assignment: StrPath | None = None,
     seed: int | None = None,
     exercises: Iterable[str] = (),
     adapters: str = "adapters.py",
@@ -43,7 +43,7 @@ def grade(
 
     Args:
         submission: the path of the submission.
-        assignment: the assignment's folder, or one below it.
+        assignment: the assignment's folder, or one below it; by default the current folder.
         seed: the seed of the tests' inputs; by default a new one.
         exercises: the names of the exercises to grade; by default all.
         adapters: the path of the adapters in the submission.
@@ -64,8 +64,13 @@ def grade(
     options = Options(
         seed, _names(exercises), adapters, timeout, memory_mb, device, explain_timeout
     )
-    course = find_assignment(Path(assignment))
+    course = _assignment(assignment, [Path(submission)])
     return graded_alone(single(Path(submission)), course, options, explain)
+
+
+def _assignment(folder: StrPath | None, submissions: Sequence[Path]) -> Assignment:
+    """Returns the assignment in a folder, or else the current one, if that is no submission's."""
+    return find_assignment(Path(folder or "."), () if folder else submissions)
 
 
 def _names(exercises: str | Iterable[str]) -> tuple[str, ...]:
@@ -77,7 +82,7 @@ def batch(
     submissions: StrPath | Iterable[StrPath],
     out: StrPath,
     *,
-    assignment: StrPath = ".",
+    assignment: StrPath | None = None,
     roster: StrPath | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
@@ -126,9 +131,9 @@ def batch(
     options = Options(
         seed, _names(exercises), adapters, timeout, memory_mb, device, explain_timeout
     )
-    course = find_assignment(Path(assignment))
-    people = None if roster is None else read_roster(Path(roster))
     places = [Path(path) for path in paths]
+    course = _assignment(assignment, places)
+    people = None if roster is None else read_roster(Path(roster))
     discovery = discover(places, adapters)
     if people is not None:
         discovery = attribute(discovery.entries, people).applied_to(discovery)

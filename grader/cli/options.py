@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.grading.options import SEEDS, Options
@@ -190,6 +191,7 @@ def grading_options(command: Command) -> Command:
 
 def chosen_options(
     assignment_folder: Path,
+    submissions: Iterable[Path],
     seed: int | None,
     exercises: Sequence[str],
     adapters: str,
@@ -201,6 +203,8 @@ def chosen_options(
 ) -> tuple[Assignment, Options]:
     """Returns the assignment, and the choices among `grading_options`.
 
+    An assignment that nobody named may not be part of the submissions.
+
     Raises:
         BadAssignment: if there is no usable assignment.
         NotIsolated: if isolation is required, and a layer of it does not hold.
@@ -208,4 +212,6 @@ def chosen_options(
     if require_isolation:
         require_every_layer()
     chosen = Options(seed, tuple(exercises), adapters, timeout, memory, device, explain_timeout)
-    return find_assignment(assignment_folder), chosen
+    source = click.get_current_context().get_parameter_source("assignment_folder")
+    judged = submissions if source is ParameterSource.DEFAULT else ()
+    return find_assignment(assignment_folder, judged), chosen

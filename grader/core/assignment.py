@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,15 +123,22 @@ class Assignment:
         return self.root / "solutions"
 
 
-def find_assignment(start: Path) -> Assignment:
+def find_assignment(start: Path, submissions: Iterable[Path] = ()) -> Assignment:
     """Returns the assignment whose folder is `start` or the nearest one above it.
 
     Raises:
-        BadAssignment: if there is none, or its table is wrong.
+        BadAssignment: if there is none, its table is wrong, or it is part of one of `submissions`:
+            a student's own tests would decide there, and run as trusted code.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         table = _table(folder / "pyproject.toml")
         if table is not None:
+            for path in submissions:
+                if folder.is_relative_to(path.resolve()):
+                    raise BadAssignment(
+                        f"{path} holds the tests that would grade it, in {folder}: name the "
+                        "course's assignment with --assignment FOLDER"
+                    )
             return _assignment(folder, table)
     raise NoAssignment(
         f"no pyproject.toml with a [tool.grader] table is in {start.resolve()} or above it: "

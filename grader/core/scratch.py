@@ -53,8 +53,11 @@ def removed_afterwards(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replaced(file: Path) -> Iterator[Path]:
-    """Provides a path to write, which takes the place of a file at the end; no part of it stays."""
-    partial = file.with_name(f".{file.name}.partial")
+    """Provides a path to write, which takes the place of a file at the end; no part of it stays.
+
+    No earlier owner of the folder can have guessed the path, and laid a link there.
+    """
+    partial = file.with_name(f".{file.name}.{secrets.token_hex(8)}.partial")
     try:
         yield partial
         partial.replace(file)

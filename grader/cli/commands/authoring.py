@@ -135,7 +135,7 @@ def gradescope_zip(
     Gradescope's smallest container: 768 MB, half a processor, 10 minutes.
     """
     required, no_explain = chosen.pop("require_isolation"), chosen.pop("no_explain")
-    assignment, options = chosen_options(assignment_folder, require_isolation=False, **chosen)
+    assignment, options = chosen_options(assignment_folder, (), require_isolation=False, **chosen)
     if options.device != CPU:
         raise click.UsageError(
             f"--device {options.device}: Gradescope's containers have no GPU, and the zip installs "

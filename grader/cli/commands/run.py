@@ -85,8 +85,8 @@ def run(
     \b
     Examples:
       grader run submissions/alice
-      grader run . --format json --fail-under 60
-      grader run . --format junit --out report.xml
+      grader run submissions/alice.zip --format json --fail-under 60
+      grader run . --assignment ~/course --format junit --out report.xml
 
     Exit code 0: the submission is graded, whatever the grade is. Exit code 1: it is not graded, or
     its grade is below --fail-under. Exit code 2: an argument or the assignment is wrong.
@@ -108,7 +108,7 @@ def run(
         live = None
         if form == "gradescope" and output is not None:
             live = stack.enter_context(LiveResults(output, display))
-        assignment, options = chosen_options(assignment_folder, **chosen)
+        assignment, options = chosen_options(assignment_folder, [path], **chosen)
         if live:
             wanted = options.exercises or tuple(assignment.points)
             live.expect({name: p for name, p in assignment.points.items() if name in wanted})

@@ -64,7 +64,8 @@ class LineChannel:
             self._answering.close()
 
 
-COMMAND = (sys.executable, "-m", "grader.grading.job.process")
+# With -P, no module of the current folder is imported: it may be a student's.
+COMMAND = (sys.executable, "-P", "-m", "grader.grading.job.process")
 _SECONDS_TO_END = 10.0
 
 
@@ -194,9 +195,12 @@ def _kill(group: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Returns the environment of a job, with one thread on any machine."""
+    """Returns the environment of a job, with one thread on any machine.
+
+    Relative and empty entries of PYTHONPATH are left out: they mean the current folder.
+    """
     engine = str(Path(__file__).resolve().parents[3])
-    paths = [engine, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [engine, *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(paths),
         "OMP_NUM_THREADS": "1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,6 @@ from grader.reports.export.sheet import (
     PersonRow,
     Sheet,
     figure,
-    harmless,
     number_in,
 )
 
@@ -262,11 +262,18 @@ def _put(
     return left
 
 
+_SIGN = re.compile("[=@＝＋－＠+-]")
+_FORMULA = re.compile(r"""(?:\A|[;\t\r\n|])(?:[ "']*[=@＝＋－＠+-])+""")
+
+
 def _as_html(text: str) -> str:
-    """Returns text as HTML; an entity replaces a first character that would start a formula."""
+    """Returns text as HTML; entities replace the characters that would start a formula."""
     escaped = html.escape(plain(text).strip(), quote=False)
-    safe = harmless(escaped)
-    return safe if safe == escaped else f"&#{ord(safe[1])};{safe[2:]}"
+    return _FORMULA.sub(lambda found: _SIGN.sub(_entity, found[0]), escaped)
+
+
+def _entity(sign: re.Match[str]) -> str:
+    return f"&#{ord(sign[0])};"
 
 
 def _put_words(form: FillableSheet, row: int, score: Score) -> bool:

@@ -5,7 +5,6 @@ The points of a whole class fit in memory at once.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,7 +237,7 @@ def write_whole(file: Path, content: str | bytes) -> None:
         with replaced(file) as partial:
             partial.write_bytes(content.encode() if isinstance(content, str) else content)
             if file.is_file():
-                shutil.copymode(file, partial)
+                partial.chmod(file.stat().st_mode & 0o777)
     except OSError as error:
         raise ExportRefused(
             f"{file} cannot be written ({error.strerror}): name a file in a folder of yours"

@@ -59,11 +59,11 @@ def test_verify_prints_all_faults_of_an_assignment(course):
     )
     unjust = told.pop(2)
     assert unjust.startswith(f"the reference fails {ONE_MORE}: ")
+    assert told.pop(3).startswith(f"the right variant 'flat' fails {ONE_MORE}: ")
     assert told == [
         f"refused in run_double, way 1: caught, and not named: {raises}",
         f"rows in run_count, way 1: caught, and not named: {once}",
-        f"the right variant 'flat' fails {COUNTS}",
-        f"the right variant 'flat' fails {ONE_MORE}",
+        f"the right variant 'flat' fails {COUNTS}: does not hold: The numbers are counted.",
         "right in run_double passes every test",
         f"nothing wrong fails {NONE}: add a mistake or a habit that does",
         f"answers remembered from another draw pass {ONES}: draw its inputs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from grader.core.submission import Author
 from grader.core.verdict import Grade
 from grader.reports.export.scores import ExportRefused
+from grader.reports.export.sheet import harmless
 from tests.harness.export_fixtures import (
     Exported,
     a_batch,
@@ -114,6 +116,16 @@ def test_feedback_is_escaped_and_never_replaces_the_instructors_comment(tmp_path
     assert "had feedback already, which was kept: 1\n  Participant 13" in out.said
     without = filled(tmp_path, WORKSHEET, *grades)
     assert without.column("Feedback comments", "Identifier")["Participant 11"] == ""
+
+
+@pytest.mark.parametrize("why", ["need 3 <= n", "=1", "a; = =+b", "x == y; @z", "|-"])
+def test_no_feedback_is_a_formula_and_none_loses_a_character(tmp_path: Path, why: str) -> None:
+    """A spreadsheet may begin a cell after a semicolon, and an entity ends in one."""
+    jane = dataclasses.replace(unreadable("Jane Doe_11"), message=why)
+    out = filled(tmp_path, WORKSHEET, jane, feedback=True)
+    words = out.column("Feedback comments", "Identifier")["Participant 11"]
+    assert html.unescape(words) == why
+    assert harmless(words) == words
 
 
 def test_feedback_needs_a_feedback_column(tmp_path: Path) -> None:
