@@ -12,7 +12,7 @@ import queue
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +122,8 @@ class RemoteWorkers:
             self._open[address].sent -= 1
 
 
-# A killed batch closes no remote worker: an idle job ends by itself after this time.
+# A killed batch closes no remote worker: after this time without a request, an idle job ends by
+# itself, and the last one removes the assignment.
 _IDLE_SECONDS = 600.0
 _END_SECONDS = 20.0
 # The number of submissions is unknown; a cluster gets many.
@@ -143,8 +144,9 @@ class RemoteJob:
     has a thread of its own.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, when_idle: Callable[[], None]) -> None:
         self._settings = settings
+        self._when_idle = when_idle
         self._client = JobClient(settings, _EXPECTED)
         self._orders: queue.SimpleQueue[tuple[AnyTask, Future[Result]] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
@@ -183,6 +185,7 @@ class RemoteJob:
                 order = self._orders.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 self._client.close()
+                self._when_idle()
                 continue
             if order is None:
                 break
@@ -212,20 +215,27 @@ class RemoteWorker(WorkerPlugin):
     """A remote worker, which grades and explains the submissions in packages.
 
     It handles as many at a time as the Dask worker has threads. Its files lie below the Dask
-    worker's local directory, for its own user alone, until it is closed.
+    worker's local directory, for its own user alone, until it is closed or long without a request.
     """
 
     def __init__(self, folder: Path, settings: Settings, jobs: int) -> None:
         self._folder = folder
-        self._jobs = [RemoteJob(settings) for _ in range(jobs)]
+        self._lock = threading.Lock()
+        self._running = 0
+        self._last_request = time.monotonic()
+        self._jobs = [RemoteJob(settings, self._remove_if_idle) for _ in range(jobs)]
         # The job that was used last comes first: its judge is warm.
         self._free: queue.LifoQueue[RemoteJob] = queue.LifoQueue()
         for job in self._jobs:
             self._free.put(job)
 
     def run(self, request: RemoteRequest) -> dict[str, Any]:
-        """Returns the reply to a request: the grade, the words, or why there are none."""
-        with removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
+        """Returns the reply to a request: the grade, the words, or why there are none.
+
+        Raises:
+            JobEnded: if the assignment was removed, or the job ended meanwhile.
+        """
+        with self._counted(), removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
             entry = unpack(request.package, request.name, place)
             job = self._free.get()
             try:
@@ -237,6 +247,25 @@ class RemoteWorker(WorkerPlugin):
                 return {"stopped": str(problem)}
             finally:
                 self._free.put(job)
+
+    @contextlib.contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._lock:
+            if not self._folder.exists():
+                raise JobEnded
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._last_request = time.monotonic()
+
+    def _remove_if_idle(self) -> None:
+        with self._lock:
+            idle = time.monotonic() - self._last_request
+            if not self._running and idle >= _IDLE_SECONDS:
+                remove(self._folder)
 
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002  # Dask gives it
         """Ends the judges and removes the files; Dask waits for it when its worker closes."""

@@ -107,7 +107,7 @@ def task_of(folder: Path, name: str = "alice") -> Task:
 
 def test_a_job_does_all_its_work_in_one_thread(tmp_path, made):
     """The system ends a job with the thread that started it."""
-    job, task = RemoteJob(SETTINGS), task_of(tmp_path)
+    job, task = RemoteJob(SETTINGS, lambda: None), task_of(tmp_path)
     graded = [job.fulfil(task), job.fulfil(task)]
     assert graded == [GradedTask(task, a_grade("alice"))] * 2
     question = ExplanationTask(task.entry, lambda: a_grade("alice"))
@@ -123,7 +123,7 @@ def test_a_job_does_all_its_work_in_one_thread(tmp_path, made):
 
 def test_a_job_ends_even_during_a_submission(tmp_path, made):
     """That submission is not tried again."""
-    job, task = RemoteJob(SETTINGS), task_of(tmp_path, "slow")
+    job, task = RemoteJob(SETTINGS, lambda: None), task_of(tmp_path, "slow")
     found: list[Any] = []
     asking = threading.Thread(target=lambda: found.append(job.fulfil(task)))
     asking.start()
@@ -143,7 +143,7 @@ def test_a_job_ends_even_during_a_submission(tmp_path, made):
 @pytest.mark.usefixtures("made")
 def test_an_order_to_a_job_that_has_ended_is_refused(tmp_path):
     """A batch may end while a submission is still unpacked."""
-    job = RemoteJob(SETTINGS)
+    job = RemoteJob(SETTINGS, lambda: None)
     job.end()
     with pytest.raises(JobEnded):
         job.fulfil(task_of(tmp_path))
@@ -152,7 +152,7 @@ def test_an_order_to_a_job_that_has_ended_is_refused(tmp_path):
 def test_an_idle_job_ends_its_process(tmp_path, made, monkeypatch):
     """A killed batch closes no remote worker; the next submission starts the job again."""
     monkeypatch.setattr(remote_worker, "_IDLE_SECONDS", 0.01)
-    job = RemoteJob(SETTINGS)
+    job = RemoteJob(SETTINGS, lambda: None)
     until(lambda: made[0].closed, "it is closed")
     assert job.fulfil(task_of(tmp_path)).grade == a_grade("alice")
     job.end()
@@ -187,6 +187,17 @@ def test_a_remote_worker_answers_requests_and_keeps_no_file(tmp_path, disk, made
     assert [job.closed for job in made] == [1, 1]
 
 
+@pytest.mark.usefixtures("made")
+def test_a_remote_worker_without_requests_keeps_no_assignment(tmp_path, disk, monkeypatch):
+    """A batch that is killed closes no remote worker, and the hidden tests must not stay there."""
+    monkeypatch.setattr(remote_worker, "_IDLE_SECONDS", 0.05)
+    worker = RemoteWorker(disk, SETTINGS, 2)
+    until(lambda: not disk.exists(), "the folder is removed")
+    with pytest.raises(JobEnded):
+        worker.run(request_for(task_of(tmp_path)))
+    asyncio.run(worker.teardown(None))
+
+
 def test_a_problem_of_the_machine_is_a_reply_that_says_so(tmp_path, disk, monkeypatch):
     """The batch then asks another machine."""
     own = RemoteWorker(disk, SETTINGS, 1)
@@ -199,6 +210,7 @@ def test_a_problem_of_the_machine_is_a_reply_that_says_so(tmp_path, disk, monkey
         reply = unpacked_reply(run_request(name, row, content))
         assert reply == {"failed": "its remote worker is closed"}
     asyncio.run(own.teardown(None))
+    disk.touch()  # where no folder can be made
     full = unpacked_reply(run_request("grader-1", row, content))
     assert full["failed"].startswith("it has no room for a submission: ")
 
