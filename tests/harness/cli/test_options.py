@@ -66,7 +66,7 @@ def test_an_option_that_is_not_given_has_its_documented_default(words, defaults)
     [
         (BATCH, "--jobs", (1, 0)),
         (BATCH, "--seed", (1, 0)),
-        (BATCH, "--seed", (1 << 31, (1 << 31) + 1)),
+        (BATCH, "--seed", (1 << 53, (1 << 53) + 1)),
         (BATCH, "--timeout", (0.5, 0.0)),
         (BATCH, "--memory", (64, 63)),
         (BATCH, "--explain-timeout", (0.5, 0.0)),
