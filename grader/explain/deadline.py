@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from grader.core.text import plain
@@ -37,9 +37,18 @@ class Deadline:
         return cls(clock() + seconds, clock, time.monotonic() + wall)
 
     @property
+    def left(self) -> float:
+        """Returns the seconds until the deadline; 0 or less after it."""
+        return min(self.at - self.clock(), self.net - time.monotonic())
+
+    @property
     def passed(self) -> bool:
         """Returns whether the deadline is over."""
-        return self.clock() >= self.at or time.monotonic() >= self.net
+        return self.left <= 0
+
+    def part(self, among: int) -> Deadline:
+        """Returns the earlier deadline that divides the time left evenly `among` several."""
+        return replace(self, at=self.clock() + self.left / among)
 
     def each(self, things: Iterable[Thing]) -> Iterator[Thing]:
         """Yields each thing in turn.

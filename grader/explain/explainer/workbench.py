@@ -29,7 +29,7 @@ from grader.explain.repair.exercises import (
     proved,
 )
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import FileEdit, Search, Workbench
+from grader.explain.repair.search import IN_CLASS, FileEdit, Search, Workbench
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.slips import Slips
 from grader.sandbox.session import Session
@@ -188,11 +188,19 @@ class RepairWorkshop:
         `asked` holds, by exercise, the calls whose right answer is known, and `wrong` the aspects
         of its failed tests. An edit that fixes one exercise is also proven on the exercises that
         build on it. If only gradients are wrong, not answers, a part may be cut from the graph.
+        Each wrong exercise may take its part of the time that the ones before it left.
         """
         every = [one for own in asked.values() for one in own]
+        waiting = [name for name, own in asked.items() if not all(one.right for one in own)]
+        parts: dict[str, Deadline] = {}
 
-        def search(exercise: str, besides: FileEdit | None, answers_only: bool) -> Search:
-            return Search(catalogue, self._bench, exercise, every, besides, answers_only)
+        def search(exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
+            if exercise not in parts:
+                parts[exercise] = deadline.part(len(waiting) - waiting.index(exercise))
+            if parts[exercise].passed:
+                return None
+            bounds = replace(IN_CLASS, seconds=min(IN_CLASS.seconds, parts[exercise].left))
+            return Search(catalogue, self._bench, exercise, every, besides, answers_only, bounds)
 
         found: dict[str, RepairedExercise] = {}
         attempts = ExerciseRepair(self._sources, self._submission.adapters, search).attempts(asked)

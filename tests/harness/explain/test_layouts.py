@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from grader.core.wire.records import Line
-from grader.explain.deadline import Deadline, TooLate, still_running, what_runs
+from grader.explain.deadline import NEVER, Deadline, TooLate, still_running, what_runs
 from grader.explain.layouts import RESULT, KeptSteps, KnownSteps, Likeness
 
 pytestmark = pytest.mark.unit
@@ -163,6 +163,19 @@ def test_a_deadline_is_counted_from_now():
     assert deadline.at == 13.0
     assert not deadline.passed
     assert Deadline.after(3.0, lambda: 10.0, -1.0).passed
+
+
+def test_a_deadline_divides_the_time_left_evenly():
+    """Three exercises share 20 seconds; the last one gets all that the others left."""
+    now = 10.0
+    deadline = Deadline.after(20.0, lambda: now)
+    assert deadline.part(3).left == pytest.approx(20 / 3)
+    now = 26.0
+    assert deadline.part(2).left == pytest.approx(2.0)
+    assert deadline.part(1).left == pytest.approx(4.0)
+    assert NEVER.part(2).left == math.inf
+    now = 31.0
+    assert deadline.part(2).passed
 
 
 def test_a_call_that_still_runs_is_told_with_its_line():
