@@ -49,7 +49,7 @@ def record(grades: Path, arguments: list[str]) -> None:
 
 def batch(grades: Path, arguments: list[str]) -> None:
     """Runs `grader batch` with the replaying judge in place of a real one."""
-    from grader.cli.main import main as command_line
+    from grader.cli import main as command_line
     from grader.grading.job.client import JobClient
 
     JobClient.command = (sys.executable, __file__, "judge", str(grades))

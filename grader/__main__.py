@@ -1,20 +1,6 @@
-"""The command `grader`, and `python -m grader`."""
+"""`python -m grader`."""
 
-import contextlib
-import sys
-from pathlib import Path
-
-
-def main() -> None:
-    """Runs the command line, without modules from the current folder: it may be a student's."""
-    with contextlib.suppress(FileNotFoundError):  # a folder that is removed holds no module
-        here = ("", str(Path.cwd()))
-        sys.path[:] = [path for path in sys.path if path not in here]
-
-    from grader.cli.main import main as run
-
-    run()
-
+from grader.cli import main
 
 if __name__ == "__main__":
     main()

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from grader.cli.main import main
+from grader.cli import main
 
 
 def grader_here(

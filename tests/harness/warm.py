@@ -273,7 +273,7 @@ def _load_commands() -> None:
     import grader.explain.explainer.service
     import grader.explain.rewriting.slips
     import grader.grading.job.work
-    from grader.cli.main import COMMANDS, cli
+    from grader.cli.command_line import COMMANDS, cli
 
     for command in COMMANDS:
         cli.get_command(click.Context(cli), command)

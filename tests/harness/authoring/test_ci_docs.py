@@ -11,7 +11,7 @@ import click
 import pytest
 
 from grader.authoring.handout.installing import WORKFLOW
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from tests.harness.conftest import ROOT
 from tests.harness.marks import rest_slow
 

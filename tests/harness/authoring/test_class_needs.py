@@ -7,7 +7,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from grader.core.submission import ClassNeeds
 from grader.intake.client import survey
 from grader.intake.discovery import discover

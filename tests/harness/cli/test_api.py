@@ -11,7 +11,7 @@ import click
 import pytest
 
 import grader as package
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from grader.core.submission import Author
 from grader.sandbox.probe import ProbeResult
 from tests.harness.export_fixtures import a_batch, scored

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from grader.cli.main import COMMANDS, GROUPS, cli
+from grader.cli.command_line import COMMANDS, GROUPS, cli
 from grader.cli.old_spellings import respelled
 
 pytestmark = pytest.mark.process
@@ -109,7 +109,7 @@ def test_the_version_option_prints_the_version(grader):
 
 def test_commands_that_need_no_torch_do_not_load_it():
     """Help, completion and handing out work take a tenth of a second, not two."""
-    script = "import sys, grader.cli.main, grader.cli.api; print('torch' in sys.modules)"
+    script = "import sys, grader.cli.command_line, grader.cli.api; print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

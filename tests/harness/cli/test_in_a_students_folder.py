@@ -34,7 +34,7 @@ def students(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("path", ["", f"{ROOT}{os.pathsep}", f".{os.pathsep}{ROOT}"])
 def test_no_module_of_the_current_folder_is_loaded(students, tiny, tmp_path, path):
     """Neither in the command nor in the processes that hold the hidden tests."""
-    command = "import sys; from grader.__main__ import main; main()"
+    command = "import sys; from grader.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", command, "run", ".", "--assignment", tiny, "--no-explain"],
         cwd=students,

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from grader.cli.options import say
 from tests.harness.own_command import grader_here
 

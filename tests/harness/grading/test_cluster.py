@@ -282,7 +282,7 @@ def test_one_sentence_says_what_to_install_if_distributed_is_absent(
 ALONE = """
 import sys
 from pathlib import Path
-import grader.cli.main
+import grader.cli.command_line
 from grader.core.assignment import find_assignment
 from grader.grading.options import Options
 from grader.grading.cluster.connection import chosen_pools

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser
 
 from benchmarks.alike_corpus import by_hand, disguised, independent
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.core.text import Refusal

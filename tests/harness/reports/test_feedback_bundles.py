@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from grader.core.points import TAKEN_OFF
 from grader.core.submission import Author
 from grader.core.verdict import Carried, GradeStatus, Status

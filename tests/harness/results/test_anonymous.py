@@ -13,7 +13,7 @@ from typing import Literal
 import pytest
 from click.testing import CliRunner, Result
 
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from grader.core.evidence import Excerpt
 from grader.core.submission import Author
 from grader.core.verdict import Grade

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from grader.cli.main import cli
+from grader.cli.command_line import cli
 from grader.core.submission import Author
 from grader.results.anonymous import numbered
 from grader.results.decisions.decision import (

@@ -165,7 +165,7 @@ def doing(*arguments, **options):
 
 setattr(owner, name, doing)
 sys.argv[1:] = words
-from grader.cli.main import main
+from grader.cli import main
 main()
 """
 GRADED, SAID = "grader.results.store:Store.add", "grader.results.store:Store.add_words"

@@ -108,7 +108,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def main() -> None:
+def run() -> None:
     """Runs the command line; prints a refusal as one sentence, with exit code 2.
 
     A character that the terminal cannot show is printed as an escape, so that no name stops a
