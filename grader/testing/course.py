@@ -103,6 +103,10 @@ class Foundations:
         one, _, other = mistake.partition(AND)
         return self.combined(one, other).get(exercise, ())
 
+    def resting_on(self, exercise: str) -> set[str]:
+        """Returns an exercise, and those that may build on it directly."""
+        return {exercise, *(name for name, below in self.builds_on.items() if exercise in below)}
+
     def shared(self, exercise: str, root: str) -> list[str]:
         """Returns the mistakes that can be made in both of two exercises."""
         known = self.mistakes.items()

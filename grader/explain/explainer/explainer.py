@@ -199,8 +199,9 @@ class Explainer:
         wrong, tests = self._wrong(statuses, seen, depends), self._suite.tests
         aspects = {name: {tests[test].aspect for test in own} for name, own in wrong.items()}
         mended = workshop.mended(self._mistakes, asked, aspects, deadline)
-        kept = {name: self._judged(name, statuses, passed=True) for name in mended}
-        left = {name: {*self._judged(name, statuses, passed=False)} - wrong[name] for name in wrong}
+        resting = {name: self._suite.foundations.resting_on(name) for name in mended}
+        kept = {name: self._judged(own, statuses, passed=True) for name, own in resting.items()}
+        left = {name: {*self._judged([name], statuses, False)} - wrong[name] for name in wrong}
         proved = {
             name: replace(one, others=frozenset(left[name]))
             for name, one in workshop.proved(mended, wrong, kept, self._passes, deadline).items()
@@ -430,15 +431,13 @@ class Explainer:
                 failed.setdefault(self._suite.tests[test].exercise, []).append(test)
         return failed
 
-    def _judged(self, exercise: str, statuses: Mapping[str, Status], passed: bool) -> list[str]:
-        """Returns the tests of an exercise that passed, or those that did not, in order."""
-        return [
-            test
-            for test, one in self._suite.tests.items()
-            if one.exercise == exercise
-            and test in statuses
-            and (statuses[test] is Status.PASSED) is passed
-        ]
+    def _judged(
+        self, exercises: Collection[str], statuses: Mapping[str, Status], passed: bool
+    ) -> list[str]:
+        """Returns the tests of exercises that passed, or those that did not, in order."""
+        tests = self._suite.tests
+        own = (test for test in tests if tests[test].exercise in exercises and test in statuses)
+        return [test for test in own if (statuses[test] is Status.PASSED) is passed]
 
     def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
         """Returns the exercises that have a test with one of the `wanted` statuses."""

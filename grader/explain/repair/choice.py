@@ -1,4 +1,4 @@
-"""Chooses the lines to tell a student, from edits that fix an exercise: one, two, or none."""
+"""Chooses the lines to tell a student, from edits that fix an exercise: up to three, or none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABOUT_THE_SAME = 0.35
 _HEAVY, _FAR = 1.9, 0.6
 # If more lines than these have practically equal weights, none is told.
 _EQUAL = 0.05
-_MOST_EQUAL = 2
+_MOST_EQUAL = 3
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
 _MOST_SPARES = 3
@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RepairedExercise:
-    """A repair of exercises: in one line, or in one of two; `makes` holds the edits.
+    """A repair of exercises: in one line, or in one of several; `makes` holds the edits.
 
     `spares` are other edits of the first line, for the case that a test fails with the first.
     `besides` is a second edit that the repair needs, made for an earlier exercise. The repair
@@ -83,7 +83,7 @@ class RepairedExercise:
             yield replace(self, places=(place,), makes=(made,), spares=())
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
-        """Returns the message with the line, or both lines.
+        """Returns the message with the line, or the lines.
 
         Without a `named` mistake, the message begins with the part of the line to look at. With
         `shown`, it contains the new text. `is_all` says that the repair was seen to fix every
@@ -133,10 +133,11 @@ def chosen(
     lightest_of_all = ranked[0][0]
     if lightest_of_all > _UNLIKELY:
         return None
-    if sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked) > _MOST_EQUAL:
+    equal = sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked)
+    if equal > _MOST_EQUAL:
         return None
     limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
-    told = [one for weight, one in ranked if weight <= limit][:2]
+    told = [one for weight, one in ranked if weight <= limit][: max(2, equal)]
     places = tuple(_place(one.made, sources) for one in told)
     makes = tuple(one.made for one in told)
     others = [one for _, one in weighed if _line(one) == _line(told[0]) and one is not told[0]]

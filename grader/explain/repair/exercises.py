@@ -241,7 +241,7 @@ def proved(
 
     `passing` returns the tests that pass with given changes, one after another in one state. A
     repair that breaks a test that is to be `kept` proves nothing; then spare edits of its line are
-    tried. If two lines fix different tests, only the line that fixes more tests is kept. A second
+    tried. If lines fix different tests, only the line that fixes the most is kept. A second
     edit is dropped if the exercise does not need it.
     """
     found: list[frozenset[str]] = []

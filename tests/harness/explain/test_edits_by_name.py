@@ -19,6 +19,8 @@ class Config(NamedTuple):
     heads: int
     causal: bool = False
     log_base: float = 1.0
+    cap: float | None = None
+    keys: int = -1
 
 DEFAULTS = {"mask": "all", "theta": 10000.0}
 BLOCKED = -float("inf")
@@ -105,7 +107,11 @@ SLIPS = {
     "keys and options": [
         ("DEFAULTS | options", "options | DEFAULTS"),
     ],
-    "default values of fields": [("causal: bool = False", "causal: bool = True")],
+    "default values of fields": [
+        ("causal: bool = False", "causal: bool = True"),
+        ("cap: float | None = None", "cap: float | None = 50.0"),
+        ("keys: int = -1", "keys: int = 2"),
+    ],
     "slices and shapes": [
         ("scores[..., first:last]", "scores[..., : last - first]"),
         ("x.split(n, dim=-1)", "x.split(n)"),

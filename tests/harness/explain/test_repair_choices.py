@@ -137,7 +137,7 @@ def test_a_cheap_edit_does_not_rule_out_another_line(sources):
 
 def test_an_edit_of_more_lines_than_one_that_suffices_is_not_named(sources):
     """The other lines change nothing that counts, and are not wrong."""
-    slip, change = edits_producing("near = length - 1", "far = length / width")
+    slip, change = edits_producing("near = length - 1", "near = length + 2")
     made = replace(
         change.made.edit, lines=tuple(sorted(change.made.edit.lines + slip.made.edit.lines))
     )
@@ -154,7 +154,7 @@ def words_for(one: Proved | None, test: str) -> str:
 
 def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
     """An exercise that builds on it has two mistakes; each message counts its own."""
-    first, second = edits_producing("near = length - 1", "far = length / width")
+    first, second = edits_producing("near = length - 1", "near = length + 2")
     choice = chosen([first], sources, ADAPTERS)
     assert choice is not None
     beside = replace(choice, besides=second.made)
@@ -293,10 +293,23 @@ def test_a_plain_slip_is_named_whatever_else_is_wrong(sources):
 
 
 def test_a_doubtful_edit_is_doubtful_for_every_exercise_that_it_fixes(sources):
-    """If three lines could be wrong, none is named, not even where only one of them was tried."""
-    three = ("found = parts[0] * 4", "return weights * 3", "k * 3,")
-    every, one = (edits_producing(*lines, exercises=FIRST | SECOND) for lines in (three, three[:1]))
+    """If four lines could be wrong, none is named, not even where only one of them was tried."""
+    four = ("found = parts[0] * 4", "return weights * 3", "k * 3,", "far = length / width")
+    every, one = (edits_producing(*lines, exercises=FIRST | SECOND) for lines in (four, four[:1]))
     assert named_lines(sources, {"run_a": every, "run_b": one}, SHARED) == {}
+
+
+def test_three_lines_that_are_equally_likely_are_all_told(sources):
+    """Each was seen to fix the exercise, and nothing else tells them apart."""
+    three = ("found = parts[0] * 4", "return weights * 3", "far = length / width")
+    choice = chosen(edits_producing(*three), sources, ADAPTERS)
+    assert choice is not None
+    assert [place.line for place in choice.places] == [7, 19, 33]
+    assert "Changing one of these lines fixes this test." in choice.in_words(is_all=False)
+    assert choice.in_words().startswith(
+        "Check a constant at blocks.py:7, or a constant at blocks.py:19, or an operator at "
+        "blocks.py:33.\nChanging one of these lines fixes all failed tests of the exercise."
+    )
 
 
 def test_a_large_edit_is_named_if_a_second_edit_fixes_the_rest(sources):

@@ -57,6 +57,13 @@ def test_the_course_comes_first_on_the_path_and_once(tmp_path):
     assert sys.path.count(str(tmp_path)) == 1
 
 
+def test_an_exercise_bears_those_that_build_on_it():
+    """A change of its code may break them."""
+    foundations = Foundations({"b": ("a",), "c": ("b", "a"), "d": ("c",)})
+    assert foundations.resting_on("a") == {"a", "b", "c"}
+    assert foundations.resting_on("d") == {"d"}
+
+
 def test_the_contract_holds_adapters_alone(tmp_path):
     """Imports and helpers of `adapters.py` are none."""
     assert [*load_contract(a_course(tmp_path))] == [*BOTH]

@@ -36,7 +36,7 @@ def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         return
-    if isinstance(parent, ast.arguments) and isinstance(node.value, (int, float)):
+    if _is_default(setting, node) and isinstance(node.value, (int, float)):
         yield put(setting, node, "None", "default", WRAP, "a default value")
     match node.value:
         case bool(value):
@@ -50,6 +50,14 @@ def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
             yield from _of_float(setting, node, value)
         case str(value):
             yield from _of_text(setting, node, value)
+
+
+def _is_default(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether a value is the default of a parameter, or an attribute of a class."""
+    parent = setting.parent(node)
+    if isinstance(parent, ast.Assign | ast.AnnAssign):
+        return isinstance(setting.parent(parent), ast.ClassDef)
+    return isinstance(parent, ast.arguments)
 
 
 def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
@@ -111,6 +119,8 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         subject = f"the diagonal of {named(given[0])}"
     sign = _cost_of_sign(setting, node)
     others = {value + 1: SLIP, value - 1: SLIP, -value: sign, 0: CHANGE, 1: CHANGE, 2: CHANGE}
+    if value > 0 and isinstance(setting.parent(node), ast.Assign | ast.AnnAssign | ast.arguments):
+        others.setdefault(-1, CHANGE)  # it may be the number of an axis
     for other, cost in others.items():
         yield put(setting, node, str(other), "constant", cost, subject)
     for other in (2 * value, value + 2, value - 2):
