@@ -224,10 +224,15 @@ def in_words(uses: Iterable[Use]) -> str:
         places.setdefault(use.name, {}).setdefault(use.file, []).append(use.line)
     told = []
     for name, files in sorted(places.items())[:_NAMES]:
-        lines = [_listed([f"{file}:{line}" for line in own]) for file, own in files.items()]
+        lines = [_listed(_places(file, own)) for file, own in files.items()]
         told.append(f"{name} ({_listed(lines)})")
     more = [f"{len(places) - _NAMES} more"] if len(places) > _NAMES else []
     return enumerated([*told, *more])
+
+
+def _places(file: str, lines: Iterable[int]) -> Sequence[str]:
+    """Returns places as editors open them; a notebook's code has other lines than its file."""
+    return [file] if file.endswith(".ipynb") else [f"{file}:{line}" for line in lines]
 
 
 def _listed(places: Sequence[str]) -> str:

@@ -99,9 +99,12 @@ def _lessened(tests: Sequence[Verdict], places: Sequence[int], cost: float) -> l
 def summary(uses: Uses, costs: Mapping[str, float]) -> str | None:
     """Returns one sentence about the forbidden names that the submission uses; None without any."""
     called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
-    called |= uses.at_import
+    if uses.at_import and not called:
+        at_import = plain(in_words(uses.at_import))
+        return f"it calls {at_import} while it is imported, and in no exercise{_FREE}"
     if not called:
         return None
+    called |= uses.at_import
     free = "" if any(costs[use.name] for use in called) else _FREE
     return f"it uses {plain(in_words(called))}, {WISH}{free}"
 

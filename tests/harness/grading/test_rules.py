@@ -275,7 +275,8 @@ def test_a_forbidden_call_at_import_is_noted_and_costs_nothing(double):
     graded = double("return x + x", "import torch; one = torch.add(torch.ones(1), 0)")
     assert graded.score == 5.0
     assert messages_of(graded) == []
-    assert "it uses torch.add (adapters.py:2)" in graded.message
+    said = "it calls torch.add (adapters.py:2) while it is imported, and in no exercise"
+    assert f"{said} (this costs no points)" in graded.message
 
 
 def test_a_forbidden_call_in_a_notebook_is_reported_by_cell_and_line(grade):

@@ -196,6 +196,8 @@ def test_uses_are_listed_by_name_file_and_line():
     assert in_words(uses) == "torch.b (m.py:3, m.py:9)"
     uses += [Use("torch.a", "z.py", 1), Use("torch.a", "a.py", 2)]
     assert in_words(uses) == "torch.a (a.py:2, z.py:1) and torch.b (m.py:3, m.py:9)"
+    cells = [Use("torch.a", "a.ipynb/cell 2", 3), Use("torch.b", "b.ipynb", 4)]
+    assert in_words(cells) == "torch.a (a.ipynb/cell 2:3) and torch.b (b.ipynb)"
     lines = [Use("f", "m.py", number) for number in range(1, 6)]
     assert in_words(lines[:4]) == "f (m.py:1, m.py:2, m.py:3, m.py:4)"
     assert in_words(lines) == "f (m.py:1, m.py:2, m.py:3, m.py:4, …)"
