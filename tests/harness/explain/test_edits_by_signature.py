@@ -163,3 +163,21 @@ def test_a_none_check_is_no_use_of_a_parameter():
     )
     mended = program.replace("table[:n].unsqueeze(0)", "table[positions]")
     assert mended in [edit.applied(program) for edit in edits_of(program, [3])]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'return f"{super().extra_repr()}, by {self.by}"',
+        "match self.by:\n            case by if super().holds(by):\n                return by",
+        "try:\n            pass\n        except super().kind(self.by):\n            return 0",
+    ],
+)
+def test_a_call_of_super_within_a_text_or_a_pattern_keeps_no_edit_away(line):
+    """Modules describe themselves so; rules look up what each call passes to which parameter."""
+    program = (
+        "class Layer(Module):\n    def forward(self, x):\n        return self.scaled(x)\n\n"
+        "    def scaled(self, x, by=1):\n        return x * by\n\n"
+        f"    def extra_repr(self):\n        {line}\n"
+    )
+    assert {edit.line for edit in edits_of(program)} >= {3, 6}
