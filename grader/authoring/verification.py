@@ -272,7 +272,7 @@ def _check_wrong_functions(suite: Suite) -> None:
     """Checks the ids of wrong functions, that their exercises are known, and their parameters.
 
     Raises:
-        BadAssignment: if an id occurs twice, or a function fits no adapter.
+        BadAssignment: if an id occurs twice, or a function fits no adapter with a reference.
     """
     listed = [one.id for kind in _KINDS for one in listed_in("solutions.mistakes", kind)]
     twice = [name for name, count in Counter(listed).items() if count > 1]
@@ -285,6 +285,8 @@ def _check_wrong_functions(suite: Suite) -> None:
             if exercise not in suite.contract:
                 known = meant(exercise, suite.contract)
                 raise BadAssignment(f"{what} lists {exercise}, which is not an adapter: {known}")
+            if exercise not in suite.references:
+                raise BadAssignment(f"{what} lists {exercise}, which has no reference: write one")
             try:
                 asked = inspect.signature(suite.references[exercise]).parameters.values()
                 needed = [own.name for own in asked if own.default is own.empty]

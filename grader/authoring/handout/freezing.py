@@ -232,6 +232,8 @@ def _in_file(fresh: Path, committed: Path) -> list[str]:
         return [f"{fresh.name} is in one of them"]
     if fresh.suffix == ".json":
         return [] if fresh.read_text() == committed.read_text() else [f"{fresh.name}: text"]
+    if not is_frozen(committed):
+        return [f"{fresh.name}: the file is damaged"]
     with safe_open(fresh, "pt") as new, safe_open(committed, "pt") as old:
         keys = set(new.keys()) | set(old.keys())
         both = set(new.keys()) & set(old.keys())
