@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from grader.core.assignment import BadAssignment
 from grader.core.verdict import Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
@@ -174,6 +175,8 @@ class Reasons:
         except KeyboardInterrupt:
             failure.search = CUT_SHORT
             raise
+        except Exception as problem:  # as in class: it costs words, and never the run
+            failure.search = f"The search for a line to change failed ({type(problem).__name__})."
 
     def _depends(self, depends: Dependence, failure: Failure) -> bool:
         """Returns whether a test depends on earlier calls; if so, says so in the failure."""
@@ -261,7 +264,8 @@ class _Inquiry:
         tests, member = siblings(item, list(self._home.exercises)), membership(item)
         if not any(tests.values()):
             return
-        with contextlib.suppress(CannotCopy):
+        # `grader verify` names what is wrong with an assignment's slips.
+        with contextlib.suppress(CannotCopy, BadAssignment):
             self._bench = HomeBench(self._root)
         self._tests = tests
         with self._asking() as ask:
