@@ -23,7 +23,10 @@ from grader.testing.cases import CaseExhausted
 from grader.testing.exercise import Membership, about_of, membership
 from grader.testing.outcome import StudentFault, observing
 
+# Names of a report's properties: pytest-xdist hands properties from process to process.
 _EXERCISE, _ASPECT, _NOTE, _MISSING = "exercise", "aspect", "note", "missing"
+# The exercise and the place of the stub that a test met.
+STUB = "stub"
 _LONGEST = 300
 
 
@@ -94,6 +97,9 @@ class HomeReport:
             report.when = "call"
             if exception.status is Status.MISSING:
                 _count_as_missing(report, item, exception.headline)
+                if (where := exception.where) is not None:
+                    stub = f"{belongs.exercise} {where.file}:{where.line}"
+                    report.user_properties.append((STUB, stub))
         if report.failed and exception is not None:
             report.longrepr = failure = self._failure(item, belongs, exception)
             try:
