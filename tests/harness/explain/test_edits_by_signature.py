@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.harness.undoing import assert_undone, edits_of, table_of
@@ -181,3 +183,17 @@ def test_a_call_of_super_within_a_text_or_a_pattern_keeps_no_edit_away(line):
         f"    def extra_repr(self):\n        {line}\n"
     )
     assert {edit.line for edit in edits_of(program)} >= {3, 6}
+
+
+@pytest.mark.process(takes="a second")
+def test_a_class_of_many_attributes_does_not_multiply_the_search_for_edits():
+    """The text is searched once for each attribute, not once for each value beside it."""
+    program = "class Model(Module):\n" + "".join(
+        f"    def part_{number}(self, x, y=None):\n"
+        f"        self.kept_{number} = self.part_{number // 2}(x, y=self.kept_{number // 3})\n"
+        f"        return self.kept_{number} @ x\n"
+        for number in range(160)
+    )
+    began = time.process_time()
+    assert len(edits_of(program)) > 10_000
+    assert time.process_time() - began < 15
