@@ -196,7 +196,7 @@ def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
                 continue
             names = ["", *reference_run.mistakes.of_exercise(exercise)]
             if seen.aspect is not Aspect.VALUES:
-                names = [name for name in names if "+" not in name]
+                names = [name for name in names if AND not in name]
             rows = [
                 row_of(one)
                 for name in names

@@ -20,7 +20,7 @@ from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, mapped
 from grader.explain.layouts import RESULT, KeptSteps, Steps
 from grader.explain.mistakes.prediction import Numbers, dropped
-from grader.testing.course import course_code, make_importable
+from grader.testing.course import AND, course_code, make_importable
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import Observation, Prediction
 from grader.worker.marshalling import copied
@@ -204,7 +204,7 @@ class KnownMistakes:
         combined: Any = getattr(module, "combined", None)
         for one, other in itertools.combinations(module.MISTAKES, 2) if combined else ():
             if both := combined(one, other):
-                name = f"{one.id} + {other.id}"
+                name = f"{one.id}{AND}{other.id}"
                 self._variants[name] = both
                 self._diagnoses[name] = Diagnosis(
                     name,
