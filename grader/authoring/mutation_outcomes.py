@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from grader.authoring.mutated_solutions import REFERENCES, Functions, Reach, RightPrograms, Role
-from grader.authoring.verification import Functions as Examinee
+from grader.authoring.verification import GivenFunctions
 from grader.core.names import CPU
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
@@ -199,7 +199,7 @@ class MutantRunner:
 
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
         name, exercise = role
-        examinee = Examinee(self._root, edited[name], self._right[REFERENCES])
+        examinee = GivenFunctions(self._root, edited[name], self._right[REFERENCES])
         for verdict in self._judge.grade(examinee, (exercise,)):
             if verdict.status is not Status.PASSED:
                 return verdict.id

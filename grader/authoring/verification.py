@@ -122,7 +122,7 @@ class Verification:
         return not any((*of_tests, *of_files, self.uncaught, self.misnamed))
 
 
-class Functions:
+class GivenFunctions:
     """An examinee that answers the calls of tests with given functions, by exercise.
 
     If the tests of an exercise also call other adapters, `references` answer these calls.
@@ -158,7 +158,7 @@ class Remembering:
     `together` are the exercises that one test calls together with others.
     """
 
-    def __init__(self, functions: Functions) -> None:
+    def __init__(self, functions: GivenFunctions) -> None:
         self._functions = functions
         self.answers: dict[bytes, Answer] = {}
         self.together: set[str] = set()
@@ -212,7 +212,7 @@ def _verification(suite: Suite) -> Verification:
     explainer = Explainer(suite, load_mistakes(root, suite.references))
     _check_wrong_functions(suite)
     solutions = load_references(root)
-    references = Remembering(Functions(root, solutions))
+    references = Remembering(GivenFunctions(root, solutions))
     right = list(judge.grade(references))
     unjust = [
         f"{verdict.id}: {_reason(suite, verdict, references)}"
@@ -222,14 +222,16 @@ def _verification(suite: Suite) -> Verification:
     narrow = [
         (variant.name, verdict.id)
         for variant in listed_in("solutions.variants", "VARIANTS")
-        for verdict in judge.grade(Functions(root, variant.functions, solutions), variant.functions)
+        for verdict in judge.grade(
+            GivenFunctions(root, variant.functions, solutions), variant.functions
+        )
         if verdict.status is not Status.PASSED
     ]
     trials: list[MistakeTrial] = []
     failed: set[str] = set()
     for functions in _side_by_side(wrong_functions(), references.together):
         wrong = {exercise: one.function for exercise, one in functions.items()}
-        examinee = Functions(root, wrong, solutions)
+        examinee = GivenFunctions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
         statuses = {verdict.id: verdict.status for verdict in verdicts}
         named, cases = explainer.names(examinee.ask, statuses)
@@ -315,7 +317,7 @@ def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
         variants = known.get(mistake, {}).get(exercise, ())
-        asked = (Functions(suite.assignment.root, {exercise: one}).ask for one in variants)
+        asked = (GivenFunctions(suite.assignment.root, {exercise: one}).ask for one in variants)
         answers = (explainer.wrong_answers(ask, exercise) for ask in asked)
         if not any(one is not None and seen.is_shown_by(one) for one in answers):
             yield mistake, exercise
