@@ -19,7 +19,7 @@ from grader.home.causes import Reasons
 from grader.home.failure import Failure, ink_for, picture
 from grader.home.summary import MISSING, ExerciseCounts
 from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
-from grader.testing.cases import CaseExhausted
+from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
 from grader.testing.exercise import Membership, about_of, membership
 from grader.testing.outcome import StudentFault, observing
 
@@ -62,11 +62,16 @@ class HomeReport:
                 items[:] = [item for _, _, item in ranked]
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self) -> None:
-        """Says once, instead of running tests, why the student's code cannot be imported."""
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Says once, instead of running tests, why the code or the fixtures cannot be loaded."""
         problem = self._home.bench.problem
         if problem is not None:
             raise pytest.UsageError(f"your code cannot be imported: {problem.message}")
+        for module in {item.nodeid.partition("::")[0] for item in session.items}:
+            file = fixture_file(self._root / module)
+            if file.is_file() and not is_frozen(file):
+                place = file.relative_to(self._root)
+                raise pytest.UsageError(f"{place} is damaged: take it from the handout again")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:

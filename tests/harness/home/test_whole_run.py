@@ -106,6 +106,16 @@ def test_without_a_known_mistake_the_line_is_told(at_home: AtHome) -> None:
     assert "    Printed just before:\n        | said\n" in printing
 
 
+def test_a_damaged_fixture_is_named_in_place_of_a_traceback(at_home: AtHome) -> None:
+    """A download was cut off, or git keeps large files elsewhere."""
+    file = at_home.folder / "tests/public/fixtures/test_tiny.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    ran = at_home()
+    assert ran.code == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: tests/public/fixtures/{file.name} is damaged: take it from" in ran.complaint
+    assert "INTERNALERROR" not in ran
+
+
 def test_damaged_slips_cost_lines_and_no_mistake(at_home: AtHome) -> None:
     """A student may edit any file, and an author may be writing this one."""
     (at_home.folder / HANDED_OUT).write_text("{")
