@@ -75,7 +75,10 @@ def outdated_fixtures(suite: Suite) -> list[str]:
         BadAssignment: if a reference fails a public test.
     """
     stored = suite.assignment.public_tests / FIXTURES
-    if not any(map(is_frozen, stored.glob("*.safetensors"))):
+    modules = {test.partition("::")[0] for test in suite.tests}
+    own = {fixture_file(suite.assignment.root / module) for module in modules}
+    # A damaged file of a module counts as well.
+    if not any(file in own or is_frozen(file) for file in stored.glob("*.safetensors")):
         return []
     with tempfile.TemporaryDirectory() as folder:
         _write(suite.assignment, _run_references(suite), Path(folder))

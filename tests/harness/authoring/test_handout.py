@@ -381,3 +381,5 @@ def test_fixtures_are_outdated_if_freezing_would_change_them(tmp_path):
         ]
         file.write_bytes(file.read_bytes()[:-1])
         assert outdated()[2:] == [f"{file.name}: the file is damaged"]
+        (fixtures / "test_old.safetensors").unlink()
+        assert outdated()[1:] == [f"{file.name}: the file is damaged"]
