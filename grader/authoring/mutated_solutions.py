@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from grader.authoring.verification import Functions as Examinee
+from grader.authoring.verification import GivenFunctions
 from grader.core.assignment import BadAssignment
 from grader.core.names import CPU, is_adapter
 from grader.core.verdict import Status
@@ -157,7 +157,7 @@ class _Tracing:
     """An examinee with given functions that records calls, and the lines that these run."""
 
     def __init__(
-        self, name: str, examinee: Examinee, modules: Mapping[str, str], reach: Reach
+        self, name: str, examinee: GivenFunctions, modules: Mapping[str, str], reach: Reach
     ) -> None:
         self._name = name
         self._examinee = examinee
@@ -218,7 +218,7 @@ def reach_of(
     reach = Reach({module: defaultdict(set) for module in programs.files})
     right = programs.load({})
     for name, functions in right.items():
-        examinee = Examinee(root, functions, right[REFERENCES])
+        examinee = GivenFunctions(root, functions, right[REFERENCES])
         tracing = _Tracing(name, examinee, modules, reach)
         own = functions.keys() & exercises
         for verdict in judge.grade(tracing, own):

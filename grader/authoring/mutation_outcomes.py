@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from grader.authoring.mutated_solutions import REFERENCES, Functions, Reach, RightPrograms, Role
-from grader.authoring.verification import Functions as Examinee
+from grader.authoring.verification import GivenFunctions
 from grader.core.names import CPU
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
@@ -22,7 +22,7 @@ from grader.explain.rewriting.edit import Edit
 from grader.grading.judge.judge import Judge
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.suite import Suite
-from grader.worker.marshalling import same_values
+from grader.worker.marshalling import copied, same_values
 from grader.worker.performing import Living, perform
 
 # Relative to the largest value of a tensor: the error of sums in another order, in float64.
@@ -64,15 +64,8 @@ def answers(
     functions = {**functions, **{call.adapter: function for call in calls}}
     with Living(functions) as living:
         for call in calls:
-            yield perform(function, _own(call), root, functions, living)
-
-
-def _own(call: Call) -> Call:
-    own = {
-        name: value.clone() if isinstance(value, torch.Tensor) else value
-        for name, value in call.arguments.items()
-    }
-    return replace(call, arguments=own, frame=None)
+            own = replace(call, arguments=copied(dict(call.arguments)), frame=None)
+            yield perform(function, own, root, functions, living)
 
 
 def _in_float64(call: Call) -> Call:
@@ -98,10 +91,8 @@ def _alike(one: Value, other: Value, rounding: float) -> bool:
     if type(one) is not type(other) or rounding == 0.0:
         return same_values(one, other)
     one, other = as_tensor(one), as_tensor(other)
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if not one.is_floating_point():
-        return bool(((one == other) | (one.ne(one) & other.ne(other))).all())
+    if one.shape != other.shape or one.dtype != other.dtype or not one.is_floating_point():
+        return same_values(one, other)
     finite = one[one.isfinite()].abs()
     largest = float(finite.max()) if finite.numel() else 0.0
     return torch.allclose(one, other, rtol=0, atol=rounding * max(largest, 1.0), equal_nan=True)
@@ -208,7 +199,7 @@ class MutantRunner:
 
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
         name, exercise = role
-        examinee = Examinee(self._root, edited[name], self._right[REFERENCES])
+        examinee = GivenFunctions(self._root, edited[name], self._right[REFERENCES])
         for verdict in self._judge.grade(examinee, (exercise,)):
             if verdict.status is not Status.PASSED:
                 return verdict.id

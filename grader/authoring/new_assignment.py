@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from grader.core.assignment import BadAssignment
 
+_TEMPLATE = Path(__file__).with_name("template")
 _SUFFIX = ".template"
 _HIDDEN = {"gitignore": ".gitignore"}
 
@@ -28,9 +26,11 @@ def lay_out_assignment(folder: Path, name: str | None = None) -> str:
     try:
         if folder.exists() and any(entry.name != ".git" for entry in folder.iterdir()):
             raise BadAssignment(f"{folder} is not empty: name a new folder for the assignment")
-        for path, text in _template(files("grader.authoring") / "template"):
-            target = folder / path
+        for file in _TEMPLATE.rglob(f"*{_SUFFIX}"):
+            plain = file.name.removesuffix(_SUFFIX)
+            target = folder / file.relative_to(_TEMPLATE).with_name(_HIDDEN.get(plain, plain))
             target.parent.mkdir(parents=True, exist_ok=True)
+            text = file.read_text(encoding="utf-8")
             filled = text.replace("@TOML_NAME@", json.dumps(name, ensure_ascii=False))
             target.write_text(filled.replace("@NAME@", name), encoding="utf-8")
     except OSError as error:
@@ -38,12 +38,3 @@ def lay_out_assignment(folder: Path, name: str | None = None) -> str:
             f"{folder} cannot be written ({error.strerror}): name a folder of yours"
         ) from error
     return name
-
-
-def _template(folder: Traversable, above: Path = Path()) -> Iterator[tuple[Path, str]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _template(entry, above / entry.name)
-        elif entry.name.endswith(_SUFFIX):
-            name = entry.name.removesuffix(_SUFFIX)
-            yield above / _HIDDEN.get(name, name), entry.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.authoring.forked_tasks import Children
-from grader.authoring.verification import Functions, listed_in, wrong_functions
+from grader.authoring.verification import GivenFunctions, listed_in, wrong_functions
 from grader.core.assignment import Assignment
 from grader.core.points import total
 from grader.core.verdict import Aspect, Status, Verdict
@@ -148,14 +148,16 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
 
     values = Counter(one.exercise for one in suite.tests.values() if one.aspect is Aspect.VALUES)
     # Load the modules that torch loads lazily here, once for all children.
-    list(Judge(suite, SEED).grade(Functions(root, references)))
+    list(Judge(suite, SEED).grade(GivenFunctions(root, references)))
 
     def examine(task: tuple[str, int]) -> list[SeedResult]:
         exercise, seed = task
         judge = Judge(suite, seed, stops_at_failures=True)
         return [
-            _came(judge, Functions(root, subject.functions, references), exercise, values[exercise])
-            for subject in subjects[exercise]
+            _came(
+                judge, GivenFunctions(root, one.functions, references), exercise, values[exercise]
+            )
+            for one in subjects[exercise]
         ]
 
     # The costliest exercises come first, so that no processor waits for the last one.
@@ -196,7 +198,7 @@ def _subjects(references: Mapping[str, Callable[..., object]]) -> Iterator[Subje
 class _Digesting:
     """An examinee whose answers have digests, so that the judge judges equal answers only once."""
 
-    def __init__(self, functions: Functions) -> None:
+    def __init__(self, functions: GivenFunctions) -> None:
         self._functions = functions
 
     def ask(self, call: Call) -> Answer:
@@ -206,7 +208,7 @@ class _Digesting:
         return replace(answer, digest=hashlib.sha256(frame).digest(), size=len(frame))
 
 
-def _came(judge: Judge, functions: Functions, exercise: str, values: int) -> SeedResult:
+def _came(judge: Judge, functions: GivenFunctions, exercise: str, values: int) -> SeedResult:
     """Grades one exercise; stops after its `values` tests of values if none of them passes."""
     verdicts: list[Verdict] = []
     for verdict in judge.grade(_Digesting(functions), (exercise,)):

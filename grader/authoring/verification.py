@@ -123,7 +123,7 @@ class Verification:
         return not any((*of_tests, *of_files, self.uncaught, self.misnamed))
 
 
-class Functions:
+class GivenFunctions:
     """An examinee that answers the calls of tests with given functions, by exercise.
 
     If the tests of an exercise also call other adapters, `references` answer these calls.
@@ -159,7 +159,7 @@ class Remembering:
     `together` are the exercises that one test calls together with others.
     """
 
-    def __init__(self, functions: Functions) -> None:
+    def __init__(self, functions: GivenFunctions) -> None:
         self._functions = functions
         self.answers: dict[bytes, Answer] = {}
         self.together: set[str] = set()
@@ -213,7 +213,7 @@ def _verification(suite: Suite) -> Verification:
     explainer = Explainer(suite, load_mistakes(root, suite.references))
     _check_wrong_functions(suite)
     solutions = load_references(root)
-    references = Remembering(Functions(root, solutions))
+    references = Remembering(GivenFunctions(root, solutions))
     right = list(judge.grade(references))
     unjust = [
         f"{verdict.id}: {_reason(suite, verdict, references.ask)}"
@@ -223,7 +223,7 @@ def _verification(suite: Suite) -> Verification:
     narrow = [
         (variant.name, f"{verdict.id}: {_reason(suite, verdict, examinee.ask)}")
         for variant in listed_in("solutions.variants", "VARIANTS")
-        for examinee in [Functions(root, variant.functions, solutions)]
+        for examinee in [GivenFunctions(root, variant.functions, solutions)]
         for verdict in judge.grade(examinee, variant.functions)
         if verdict.status is not Status.PASSED
     ]
@@ -231,7 +231,7 @@ def _verification(suite: Suite) -> Verification:
     failed: set[str] = set()
     for functions in _side_by_side(wrong_functions(), references.together):
         wrong = {exercise: one.function for exercise, one in functions.items()}
-        examinee = Functions(root, wrong, solutions)
+        examinee = GivenFunctions(root, wrong, solutions)
         verdicts = list(judge.grade(examinee, wrong))
         statuses = {verdict.id: verdict.status for verdict in verdicts}
         named, cases = explainer.names(examinee.ask, statuses)
@@ -274,7 +274,7 @@ def _check_wrong_functions(suite: Suite) -> None:
     """Checks the ids of wrong functions, that their exercises are known, and their parameters.
 
     Raises:
-        BadAssignment: if an id occurs twice, or a function fits no adapter.
+        BadAssignment: if an id occurs twice, or a function fits no adapter with a reference.
     """
     listed = [one.id for kind in _KINDS for one in listed_in("solutions.mistakes", kind)]
     twice = [name for name, count in Counter(listed).items() if count > 1]
@@ -287,6 +287,8 @@ def _check_wrong_functions(suite: Suite) -> None:
             if exercise not in suite.contract:
                 known = meant(exercise, suite.contract)
                 raise BadAssignment(f"{what} lists {exercise}, which is not an adapter: {known}")
+            if exercise not in suite.references:
+                raise BadAssignment(f"{what} lists {exercise}, which has no reference: write one")
             try:
                 asked = inspect.signature(suite.references[exercise]).parameters.values()
                 needed = [own.name for own in asked if own.default is own.empty]
@@ -315,7 +317,7 @@ def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
         variants = known.get(mistake, {}).get(exercise, ())
-        asked = (Functions(suite.assignment.root, {exercise: one}).ask for one in variants)
+        asked = (GivenFunctions(suite.assignment.root, {exercise: one}).ask for one in variants)
         answers = (explainer.wrong_answers(ask, exercise) for ask in asked)
         if not any(one is not None and seen.is_shown_by(one) for one in answers):
             yield mistake, exercise

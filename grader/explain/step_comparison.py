@@ -44,8 +44,8 @@ def first_strange(records: Iterable[Record]) -> Line | None:
     return None
 
 
-# Exercises of a submission: those built on a wrong exercise are wrong in the same way.
-_MOST_COMPARED = 6
+# Exercises of a submission: those that build on a wrong exercise are wrong in the same way.
+MOST_COMPARED = 6
 # The most calls to look at for one with known steps.
 _MOST_LOOKED_AT = 6
 # The most calls whose first NaN or infinity is located: their lines may differ.
@@ -123,7 +123,7 @@ def compare_steps(
                 if one.test in tests and is_right(catalogue, one) is False
             ]
             chosen, steps = _chosen(catalogue, wrong)
-            if chosen and len(found) < _MOST_COMPARED:
+            if chosen and len(found) < MOST_COMPARED:
                 fixed = catalogue.fixed_steps(chosen[0]) if steps else ()
                 found[exercise] = _compared(ask, exercise, chosen, steps, fixed, wrong, deadline)
     return found

@@ -168,7 +168,7 @@ class DirectCalls:
     def __call__(self, call: Call) -> Answer:
         """Returns the answer to a call.
 
-        Notes, once in the running test, each forbidden name that the call used.
+        Notes each use of a forbidden name in the first test in which an adapter makes it.
 
         Raises:
             StudentFault: if the call takes too long.

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from grader.core.assignment import BadAssignment
 from grader.core.verdict import Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
@@ -23,7 +24,7 @@ from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
 from grader.explain.repair.exercises import Changes, Proved, is_made, proved
 from grader.explain.repair.questions import CheckedCall, that_raised
-from grader.explain.step_comparison import StepComparison, compare_steps
+from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compare_steps
 from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
 from grader.home.reimport import CannotCopy
@@ -108,8 +109,6 @@ class FrozenMistakes:
 _CALL_SECONDS = 0.5
 CUT_SHORT = "The search for a line to change stopped early: `pytest --locate` finishes it."
 _NOT_FOUND = "No change of one line that was tried fixes this."
-# Exercises that build on a wrong one are wrong in the same way: comparing more tells little.
-_MOST_COMPARED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +173,8 @@ class Reasons:
         except KeyboardInterrupt:
             failure.search = CUT_SHORT
             raise
+        except Exception as problem:  # as in class: it costs words, and never the run
+            failure.search = f"The search for a line to change failed ({type(problem).__name__})."
 
     def _depends(self, depends: Dependence, failure: Failure) -> bool:
         """Returns whether a test depends on earlier calls; if so, says so in the failure."""
@@ -261,7 +262,8 @@ class _Inquiry:
         tests, member = siblings(item, list(self._home.exercises)), membership(item)
         if not any(tests.values()):
             return
-        with contextlib.suppress(CannotCopy):
+        # `grader verify` names what is wrong with an assignment's slips.
+        with contextlib.suppress(CannotCopy, BadAssignment):
             self._bench = HomeBench(self._root)
         self._tests = tests
         with self._asking() as ask:
@@ -362,7 +364,7 @@ class _Inquiry:
         return way is not None and way.contradicts(self._known, mistake)
 
     def _compared(self, exercise: str) -> StepComparison | None:
-        if self._comparisons >= _MOST_COMPARED:
+        if self._comparisons >= MOST_COMPARED:
             return None
         reran = self._reruns.get(exercise, RerunAnswers())
         answers = [*itertools.filterfalse(self.depends.holds, reran.observations)]

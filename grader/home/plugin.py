@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 
 from grader.core.assignment import BadAssignment
-from grader.core.verdict import Status
 from grader.home.bench import home_bench
 from grader.home.causes import Reasons
 from grader.home.failure import Failure
 from grader.home.repair import QUICK, UNHURRIED
-from grader.home.report import HomeReport
+from grader.home.report import STUB, HomeReport
 from grader.home.summary import Folding, NothingRan, Summary
-from grader.testing.exercise import membership
-from grader.testing.outcome import StudentFault
 from grader.testing.plugin import BENCH, CALL_TIMEOUT, LOCATE
-
-# The name of a report's property: pytest-xdist hands properties from process to process.
-_STUB = "stub"
 
 
 class Greeting:
@@ -33,23 +27,9 @@ class Greeting:
         self._begun = False
         self._wrong = False
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[Any]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Notes the place of the stub that a test met."""
-        report = yield
-        member, fault = membership(item), call.excinfo.value if call.excinfo else None
-        if member is not None and isinstance(fault, StudentFault):
-            where = fault.where
-            if fault.status is Status.MISSING and where is not None:
-                place = f"{member.exercise} {where.file}:{where.line}"
-                report.user_properties.append((_STUB, place))
-        return report
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collects the stubs that tests met."""
-        stub = dict(report.user_properties).get(_STUB)
+        stub = dict(report.user_properties).get(STUB)
         if isinstance(stub, str):
             exercise, _, place = stub.partition(" ")
             self._stubs.setdefault(exercise, (place, report.nodeid.partition("::")[0]))

@@ -19,11 +19,14 @@ from grader.home.causes import Reasons
 from grader.home.failure import Failure, ink_for, picture
 from grader.home.summary import MISSING, ExerciseCounts
 from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
-from grader.testing.cases import CaseExhausted
+from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
 from grader.testing.exercise import Membership, about_of, membership
 from grader.testing.outcome import StudentFault, observing
 
+# Names of a report's properties: pytest-xdist hands properties from process to process.
 _EXERCISE, _ASPECT, _NOTE, _MISSING = "exercise", "aspect", "note", "missing"
+# The exercise and the place of the stub that a test met.
+STUB = "stub"
 _LONGEST = 300
 
 
@@ -59,11 +62,16 @@ class HomeReport:
                 items[:] = [item for _, _, item in ranked]
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self) -> None:
-        """Says once, instead of running tests, why the student's code cannot be imported."""
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Says once, instead of running tests, why the code or the fixtures cannot be loaded."""
         problem = self._home.bench.problem
         if problem is not None:
             raise pytest.UsageError(f"your code cannot be imported: {problem.message}")
+        for module in {item.nodeid.partition("::")[0] for item in session.items}:
+            file = fixture_file(self._root / module)
+            if file.is_file() and not is_frozen(file):
+                place = file.relative_to(self._root)
+                raise pytest.UsageError(f"{place} is damaged: take it from the handout again")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -94,6 +102,9 @@ class HomeReport:
             report.when = "call"
             if exception.status is Status.MISSING:
                 _count_as_missing(report, item, exception.headline)
+                if (where := exception.where) is not None:
+                    stub = f"{belongs.exercise} {where.file}:{where.line}"
+                    report.user_properties.append((STUB, stub))
         if report.failed and exception is not None:
             report.longrepr = failure = self._failure(item, belongs, exception)
             try:

@@ -73,7 +73,7 @@ def _is_for_all(node: ast.ImportFrom) -> bool:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names that a statement binds at the top level."""
+    """Yields the names that a statement binds, those of an inner class or function included."""
     for node in ast.walk(statement):
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             yield node.name

@@ -412,10 +412,10 @@ class Explainer:
         """Yields the tests to run: those not passed, then passed ones that help to explain."""
         tests = [self._suite.tests[test] for test in statuses if test in self._suite.tests]
         yield from (test for test in tests if statuses[test.id] in REPEATED)
-        wrong = self._with(statuses, (Status.FAILED, Status.ERROR))
+        wrong = self._exercises(statuses, (Status.FAILED, Status.ERROR))
         if not wrong:
             return
-        lost = self._with(statuses, LOST)
+        lost = self._exercises(statuses, LOST)
         passed = [test for test in tests if statuses[test.id] is Status.PASSED]
         for test in passed:
             if test.exercise in wrong and test.aspect in WATCHED_ASPECTS:
@@ -439,7 +439,7 @@ class Explainer:
         own = (test for test in tests if tests[test].exercise in exercises and test in statuses)
         return [test for test in own if (statuses[test] is Status.PASSED) is passed]
 
-    def _with(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
+    def _exercises(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
         """Returns the exercises that have a test with one of the `wanted` statuses."""
         return {
             self._suite.tests[test].exercise

@@ -180,17 +180,19 @@ class _Moving:
 
     def _lines(self, lines: list[str]) -> Iterator[str]:
         names = "|".join(re.escape(plain(name)) for name in self.old.files)
-        place = re.compile(rf"(?<![\w/.])({names}):(\d+)")
+        place = re.compile(rf"(?<![\w/.])({names}):(\d+(?:(?:, \d+)* and \d+)?)")
         for line in lines:
-            # Two groups in the pattern: every third piece is text between places.
+            # Two groups, a file and its lines ("3 and 5"): each third piece is between places.
             pieces = place.split(line) if names else [line]
             _require_placeless("\0".join(pieces[::3]))
             if len(pieces) > 1 and line.startswith(_PRINTED):
                 raise _NotTheSame
             for start in range(1, len(pieces), 3):
-                number = self._line(pieces[start], int(pieces[start + 1]))
-                pieces[start + 1] = f":{number}"
+                pieces[start + 1] = f":{self._numbers(*pieces[start : start + 2])}"
             yield "".join(pieces)
+
+    def _numbers(self, file: str, numbers: str) -> str:
+        return re.sub(r"\d+", lambda found: str(self._line(file, int(found[0]))), numbers)
 
     def _repair(self, repair: Repair) -> Repair:
         """Returns the repair at the new lines, with its cost set to zero."""

@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,16 +107,22 @@ def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster
 def _together(groups: Sequence[AnswerCluster]) -> list[AnswerCluster]:
     """Returns the clusters, with later ones of the same cause moved into the first's `also`."""
     firsts: list[AnswerCluster] = []
+    suspected: dict[str, list[AnswerCluster]] = defaultdict(list)
     for group in groups:
-        first = next((one for one in firsts if _is_of_one_cause(group, one)), None)
-        (firsts if first is None else first.also).append(group)
+        alike = suspected[group.suspicion] if group.suspicion is not None else []
+        first = next((one for one in alike if _is_of_one_cause(group, one)), None)
+        if first is None:
+            firsts.append(group)
+            alike.append(group)
+        else:
+            first.also.append(group)
     return firsts
 
 
 def _is_of_one_cause(group: AnswerCluster, first: AnswerCluster) -> bool:
+    """Returns whether a cluster with the same suspicion belongs to a larger one."""
     other_exercise = group.exercise not in {one.exercise for one in (first, *first.also)}
-    same = group.suspicion is not None and group.suspicion == first.suspicion
-    return other_exercise and same and {*group.members} <= {*first.members}
+    return other_exercise and {*group.members} <= {*first.members}
 
 
 def _told(answer: WrongAnswer) -> object:

@@ -15,6 +15,7 @@ from grader.core.verdict import COUNTED_ASPECTS, TELLING_ASPECTS, Aspect, Diagno
 from grader.core.wire.values import as_tensor
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.mistakes.prediction import Catalogue
+from grader.testing.course import AND
 from grader.testing.outcome import Observation, Prediction
 
 # A mistake may magnify rounding errors: large unscaled scores do.
@@ -94,18 +95,18 @@ def _finding(
         for name in _known_for_some(catalogue, evidence.wrong, TELLING_CASES)
         if name in named or not catalogue.echoes(name, evidence.wrong[0])
     ]
-    alone = [name for name in known if "+" not in name]
+    alone = [name for name in known if AND not in name]
     fitting = _fitting(catalogue, deadline.each(alone), evidence, TELLING_CASES)
     if fitting and fitting.keys().isdisjoint(named):
         # Two mistakes found elsewhere may together give the answers of a third one.
-        both = [name for name in known if "+" in name and named >= {*name.split(" + ")}]
+        both = [name for name in known if AND in name and named >= {*name.split(AND)}]
         fitting = _fitting(catalogue, deadline.each(both), evidence, TELLING_CASES) or fitting
     if not fitting:
         same = _indifferent(catalogue, evidence.wrong, deadline)
         if same is not None:
             tests = frozenset(one.test for one in evidence.wrong)
             return Finding(catalogue.diagnosis(same, evidence.wrong[0]), tests)
-        together = [name for name in known if "+" in name]
+        together = [name for name in known if AND in name]
         fitting = _fitting(catalogue, deadline.each(together), evidence, TELLING_CASES)
     if len(fitting) > 1:
         fitting = {name: fitting[name] for name in fitting if name in named}

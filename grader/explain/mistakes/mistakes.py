@@ -20,9 +20,10 @@ from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, mapped
 from grader.explain.layouts import RESULT, KeptSteps, Steps
 from grader.explain.mistakes.prediction import Numbers, dropped
-from grader.testing.course import course_code, make_importable
+from grader.testing.course import AND, course_code, make_importable
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import Observation, Prediction
+from grader.worker.marshalling import copied
 from grader.worker.performing import Living
 
 Variants = Sequence[Callable[..., Any]]
@@ -129,9 +130,9 @@ class KnownMistakes:
         right, variants = self.steps(observation), self.of(name, observation.call.adapter)
         if right is None or self._named_steps is None or not variants:
             return ()
-        given = call_in_float64(observation.call).arguments
+        given = dict(call_in_float64(observation.call).arguments)
         try:
-            taken = [self._named_steps(variant, given) for variant in variants]
+            taken = [self._named_steps(variant, copied(given)) for variant in variants]
         except Exception:  # a mistake may not fit a case at all
             return ()
         return frozenset.intersection(*(frozenset(_differing(own, right)) for own in taken))
@@ -174,7 +175,8 @@ class KnownMistakes:
             torch.default_generator.manual_seed(call.seed)
             try:
                 with Living(functions) as living:
-                    result = living.result(function, call.arguments, call)
+                    # A mistake may write into its inputs, which belong to all functions.
+                    result = living.result(function, copied(dict(call.arguments)), call)
                     return as_tensor(result).detach()
             except Exception:  # a mistake may not fit a case at all
                 return None
@@ -202,7 +204,7 @@ class KnownMistakes:
         combined: Any = getattr(module, "combined", None)
         for one, other in itertools.combinations(module.MISTAKES, 2) if combined else ():
             if both := combined(one, other):
-                name = f"{one.id} + {other.id}"
+                name = f"{one.id}{AND}{other.id}"
                 self._variants[name] = both
                 self._diagnoses[name] = Diagnosis(
                     name,

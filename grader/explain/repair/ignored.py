@@ -43,19 +43,22 @@ def ignored(
     passes it, and some right call does not.
     """
     arguments = {name for one in asked for name in one.question.call.arguments}
-    found: dict[tuple[str, int, str], Ignored] = {}
+    run: dict[Function, str] = {}
     for file, line in passed:
         node = sources.node(file, line)
-        if node is None or _is_empty(node) or _is_overridden(node, sources.classes):
+        # An import during the call runs the lines before the body: it defines the function.
+        if node is not None and line > node.lineno and line >= node.body[0].lineno:
+            run[node] = file
+    found: set[Ignored] = set()
+    for node, file in run.items():
+        if _is_empty(node) or _is_overridden(node, sources.classes):
             continue
-        if line <= node.lineno or line < node.body[0].lineno:
-            continue  # an import during the call only defines the function
         for what, name in _unused(node):
             is_given = file == adapters and name in _parameters(node)
             if (is_given or name in arguments) and not _is_decisive(name, asked):
                 continue
-            found[file, node.lineno, what] = Ignored(what, node.name, file, node.lineno)
-    return next(iter(found.values())) if len(found) == 1 else None
+            found.add(Ignored(what, node.name, file, node.lineno))
+    return found.pop() if len(found) == 1 else None
 
 
 def _unused(node: Function) -> Iterator[tuple[str, str]]:

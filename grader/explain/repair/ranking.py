@@ -128,7 +128,7 @@ class EditRanking:
             if removed & unused:
                 yield _COMPLETES_WHAT_IS_IDLE
         else:
-            if (added & unused) - function.optional_sizes:
+            if added & unused:
                 yield _USES_WHAT_IS_UNUSED
             if removed & unused and not function.is_adapter:
                 yield _LEAVES_UNUSED
@@ -163,13 +163,6 @@ class _Function:
     def is_adapter(self) -> bool:
         """Returns whether the function is an adapter, which the grader calls."""
         return is_adapter(self._node.name)
-
-    @cached_property
-    def optional_sizes(self) -> set[str]:
-        """Returns an adapter's whole numbers, which tensors often hold as their sizes too."""
-        given = self._node.args.args if self.is_adapter else []
-        whole = (one for one in given if isinstance(one.annotation, ast.Name))
-        return {one.arg for one in whole if getattr(one.annotation, "id", "") == "int"}
 
     @cached_property
     def _values(self) -> list[tuple[int, str]]:

@@ -221,12 +221,16 @@ class EditableSources:
 
     def node(self, file: str, number: int) -> Function | None:
         """Returns the innermost function around a line, or None; of unknown files, too."""
-        found: Function | None = None
-        nodes: Iterable[ast.AST] = self._files[file].body if file in self._files else ()
-        while (around := next((one for one in nodes if _is_around(one, number)), None)) is not None:
-            if isinstance(around, Function):
-                found = around
-            nodes = list(ast.iter_child_nodes(around))
+        return self._functions.get((file, number))
+
+    @functools.cached_property
+    def _functions(self) -> dict[tuple[str, int], Function]:
+        found: dict[tuple[str, int], Function] = {}
+        for name, one in self._files.items():
+            # A walk meets a function before those in it.
+            for node in (part for top in one.body for part in ast.walk(top)):
+                if isinstance(node, Function):
+                    found |= {(name, line): node for line in _span(node)}
         return found
 
     def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
@@ -295,11 +299,6 @@ def _in_adapters(body: Iterable[ast.stmt]) -> Iterator[tuple[tuple[str, str], as
     for one in body:
         if isinstance(one, Function) and is_adapter(one.name):
             yield from (((one.name, ast.unparse(node)), node) for node in one.body)
-
-
-def _is_around(node: ast.AST, number: int) -> bool:
-    first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
-    return first is not None and last is not None and first <= number <= last
 
 
 def _span(node: ast.stmt) -> set[int]:

@@ -176,7 +176,7 @@ def _vocabulary(told: object) -> Vocabulary:
     patterns = {}
     for name, pattern in kinds.items():
         try:
-            re.compile(pattern)
+            re.compile(f"|{pattern}")  # it follows the engine's own: flags must not stand there
         except (re.error, TypeError) as problem:
             raise BadAssignment(f"{place} kinds.{name} is not a pattern: {problem}") from None
         patterns[_known(name, _NATURES, f"{place} kinds")] = pattern

@@ -379,3 +379,7 @@ def test_fixtures_are_outdated_if_freezing_would_change_them(tmp_path):
             "test_old.safetensors is in one of them",
             f"{file.name}: {next(iter(frozen.tests))}/drawn/0",
         ]
+        file.write_bytes(file.read_bytes()[:-1])
+        assert outdated()[2:] == [f"{file.name}: the file is damaged"]
+        (fixtures / "test_old.safetensors").unlink()
+        assert outdated()[1:] == [f"{file.name}: the file is damaged"]

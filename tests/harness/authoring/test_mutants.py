@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.authoring.mutated_solutions import (
     REFERENCES,
@@ -24,8 +25,10 @@ from grader.authoring.mutation_outcomes import (
     Fate,
     MutantRunner,
     MutationOutcome,
+    answers,
 )
 from grader.core.assignment import BadAssignment, find_assignment
+from grader.core.wire.calls import Call
 from grader.explain.rewriting.edit import Edit, Replacement
 from grader.grading.judge.judge import Judge
 from grader.testing.cases import SEED
@@ -189,6 +192,19 @@ def test_an_edit_is_judged_by_its_answers(examined, role, old, new, outcome):
     """Equal bytecode or answers have no effect; rounding is told from a small change."""
     del old
     assert examined[1][f"{role[1]}: {new}"] == outcome
+
+
+def test_each_function_gets_its_own_copies_of_nested_inputs():
+    """An edit that writes into a list's tensor must not change the calls of the next edit."""
+
+    def doubled(rows: list[torch.Tensor]) -> torch.Tensor:
+        return rows[0].mul_(2)
+
+    call = Call("run_doubled", {"rows": [torch.ones(2)]})
+    for _ in range(2):
+        (answer,) = answers(doubled, [call], Path(), {})
+        assert isinstance(answer.value, torch.Tensor)
+        assert answer.value.tolist() == [2.0, 2.0]
 
 
 def test_the_lines_and_calls_of_right_programs_are_recorded(examined, course):

@@ -282,6 +282,15 @@ def test_a_mistake_that_no_test_can_call_is_refused(tmp_path, variants, said):
         verify(find_assignment(root))
 
 
+def test_a_mistake_in_an_adapter_without_a_reference_is_refused(tmp_path):
+    """The adapter is no exercise, or not yet."""
+    root = with_variants(tmp_path, '{"run_later": (lambda x: x,)}')
+    with (root / "adapters.py").open("a") as adapters:
+        adapters.write("\ndef run_later(x: Tensor) -> Tensor:\n    return x\n")
+    with imported_alone(), pytest.raises(BadAssignment, match="run_later, which has no reference"):
+        verify(find_assignment(root))
+
+
 def test_a_builtin_function_may_be_a_mistake(tmp_path):
     """Python does not know its parameters."""
     root = with_variants(tmp_path, '{"run_double": (torch.exp,)}')

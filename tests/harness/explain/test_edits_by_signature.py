@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.harness.undoing import assert_undone, edits_of, table_of
@@ -163,3 +165,35 @@ def test_a_none_check_is_no_use_of_a_parameter():
     )
     mended = program.replace("table[:n].unsqueeze(0)", "table[positions]")
     assert mended in [edit.applied(program) for edit in edits_of(program, [3])]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'return f"{super().extra_repr()}, by {self.by}"',
+        "match self.by:\n            case by if super().holds(by):\n                return by",
+        "try:\n            pass\n        except super().kind(self.by):\n            return 0",
+    ],
+)
+def test_a_call_of_super_within_a_text_or_a_pattern_keeps_no_edit_away(line):
+    """Modules describe themselves so; rules look up what each call passes to which parameter."""
+    program = (
+        "class Layer(Module):\n    def forward(self, x):\n        return self.scaled(x)\n\n"
+        "    def scaled(self, x, by=1):\n        return x * by\n\n"
+        f"    def extra_repr(self):\n        {line}\n"
+    )
+    assert {edit.line for edit in edits_of(program)} >= {3, 6}
+
+
+@pytest.mark.process(takes="a second")
+def test_a_class_of_many_attributes_does_not_multiply_the_search_for_edits():
+    """The text is searched once for each attribute, not once for each value beside it."""
+    program = "class Model(Module):\n" + "".join(
+        f"    def part_{number}(self, x, y=None):\n"
+        f"        self.kept_{number} = self.part_{number // 2}(x, y=self.kept_{number // 3})\n"
+        f"        return self.kept_{number} @ x\n"
+        for number in range(160)
+    )
+    began = time.process_time()
+    assert len(edits_of(program)) > 10_000
+    assert time.process_time() - began < 15

@@ -237,3 +237,12 @@ def test_an_explainer_prefers_submissions_with_equal_verdicts():
     taken = [turns.take(who).entry.name[0] for who in ("me", "you", "me", "you", "you", "me")]
     assert taken == ["b", "a", "b", "a", "a", "b"]
     assert [turns.take(who).entry.name[0] for who in ("you", "me", "you")] == ["b", "b", "b"]
+
+
+def test_a_reused_explanation_follows_all_lines_of_one_change(tmp_path):
+    """A change of several lines names the file once."""
+    text = DOUBLES.replace("def run", "# Twice.\ndef run")
+    words = words_with("Changing adapters.py:2, 4 and 5 fixes this test.")
+    again = adapted_words(tmp_path, f"# By me.\n{text}", words)
+    assert again is not None
+    assert again.tests["a test"].message == "Changing adapters.py:3, 6 and 7 fixes this test."

@@ -474,3 +474,24 @@ def test_a_cluster_is_suspected_at_a_repaired_line_or_a_wrong_step():
     repaired = {"run_a": RepairedExercise((place,), frozenset({"run_a"}), (), True)}
     assert suspicion("run_a", repaired, walks) == "a factor: return 3 * x"
     assert suspicion("run_b", repaired, walks) == 'the step "weights" is wrong or missing'
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64])
+def test_a_mistake_that_writes_into_its_inputs_changes_no_other_answer(dtype):
+    """Inputs of these dtypes reach a reference as they are."""
+
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return 2 * x.add_(1)
+
+    def steps(function: Function, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"moved": [function(**inputs)]}
+
+    x = torch.arange(3, dtype=dtype)
+    catalogue = known(mistake("shifted", {"run_double": (shifted,)}), named_steps=steps)
+    (one,) = seen("run_double", lambda x: 2 * x, [{"x": x}])
+    (wrong,) = catalogue.predictions("shifted", one)
+    assert wrong is not None
+    assert not wrong.agrees(one, 1)
+    assert catalogue.wrong_steps("shifted", one) == {"moved"}
+    assert is_right(catalogue, one)
+    assert x.tolist() == [0, 1, 2]

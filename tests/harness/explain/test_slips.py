@@ -126,6 +126,7 @@ def test_the_frozen_slips_of_the_root_are_up_to_date():
         ('["return image.shape[0] * side", ', "[", "example must be two lines of code"),
         ("[[slip]]", "[words]\nexchanged = 3\n[[slip]]", "exchanged must be a list of texts"),
         ("[[slip]]", '[words.kinds]\nmask = "("\n[[slip]]', "kinds.mask is not a pattern"),
+        ("[[slip]]", '[words.kinds]\nmask = "(?i)a"\n[[slip]]', "kinds.mask is not a pattern"),
     ],
 )
 def test_a_wrong_row_is_refused_with_its_place(course, old, new, said):

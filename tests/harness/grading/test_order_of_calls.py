@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.authoring.verification import Functions
+from grader.authoring.verification import GivenFunctions
 from grader.core.assignment import find_assignment
 from grader.core.points import total
 from grader.core.wire.calls import Answer, Call
@@ -58,7 +58,7 @@ def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
 class RecordingExaminee:
     """An examinee that answers with `functions` and notes each call."""
 
-    functions: Functions
+    functions: GivenFunctions
     seen: list[Seen] = field(default_factory=list)
 
     def ask(self, call: Call) -> Answer:
@@ -73,8 +73,8 @@ class TwoCandidates:
     It changes to the second program once a call is left out, because that reveals a wrong answer.
     """
 
-    first: Functions
-    second: Functions
+    first: GivenFunctions
+    second: GivenFunctions
     right_order: Sequence[Seen]
     place: int = 0
     has_changed_over: bool = False
@@ -94,7 +94,7 @@ class Class:
 
     judge: Judge
 
-    def seen(self, functions: Functions) -> list[Seen]:
+    def seen(self, functions: GivenFunctions) -> list[Seen]:
         noting = RecordingExaminee(functions)
         self.earned(noting)
         return noting.seen
@@ -103,13 +103,19 @@ class Class:
         return total(verdict.score for verdict in self.judge.grade(examinee))
 
 
-def with_attention_assignment(look: Callable[[Class, Functions, Functions], None]) -> None:
+def with_attention_assignment(
+    look: Callable[[Class, GivenFunctions, GivenFunctions], None],
+) -> None:
     """Calls `look` with a new class, right functions and wrong functions."""
 
     def serve(suite: Suite) -> None:
         references = load_references(ROOT)
         spoilt = {name: wrong(function) for name, function in references.items()}
-        look(Class(Judge(suite, SEED)), Functions(ROOT, references), Functions(ROOT, spoilt))
+        look(
+            Class(Judge(suite, SEED)),
+            GivenFunctions(ROOT, references),
+            GivenFunctions(ROOT, spoilt),
+        )
 
     Suite(find_assignment(ROOT), FEW).open(serve)
 
@@ -117,7 +123,7 @@ def with_attention_assignment(look: Callable[[Class, Functions, Functions], None
 def test_wrong_and_right_answers_lead_to_the_same_calls():
     """A test makes all its calls, also those after the assertion that fails."""
 
-    def look(graded: Class, right: Functions, spoilt: Functions) -> None:
+    def look(graded: Class, right: GivenFunctions, spoilt: GivenFunctions) -> None:
         assert graded.seen(spoilt) == graded.seen(right)
 
     with_attention_assignment(look)
@@ -126,7 +132,7 @@ def test_wrong_and_right_answers_lead_to_the_same_calls():
 def test_repeated_answers_lead_to_the_same_calls():
     """A judge remembers the outcome of a test for equal answers, but makes all calls again."""
 
-    def look(graded: Class, _right: Functions, spoilt: Functions) -> None:
+    def look(graded: Class, _right: GivenFunctions, spoilt: GivenFunctions) -> None:
         first = graded.seen(spoilt)
         assert graded.seen(spoilt) == first
 
@@ -135,7 +141,7 @@ def test_repeated_answers_lead_to_the_same_calls():
 
 def test_a_failed_test_does_not_change_the_inputs_of_later_submissions():
 
-    def look(graded: Class, right: Functions, spoilt: Functions) -> None:
+    def look(graded: Class, right: GivenFunctions, spoilt: GivenFunctions) -> None:
         graded.seen(spoilt)
         assert graded.earned(right) == pytest.approx(10.0)
 
@@ -145,7 +151,7 @@ def test_a_failed_test_does_not_change_the_inputs_of_later_submissions():
 def test_a_submission_with_a_second_program_earns_no_more():
     """A submission with two programs cannot find out whether the first one was wrong."""
 
-    def look(graded: Class, right: Functions, spoilt: Functions) -> None:
+    def look(graded: Class, right: GivenFunctions, spoilt: GivenFunctions) -> None:
         order = graded.seen(right)
         alone = graded.earned(spoilt)
         both = TwoCandidates(spoilt, right, order)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.explain.rewriting.slips import HANDED_OUT
+from grader.home import causes
 from tests.harness.home_runs import AtHome
 
 pytestmark = pytest.mark.unit
@@ -102,6 +104,38 @@ def test_without_a_known_mistake_the_line_is_told(at_home: AtHome) -> None:
     printing = at_home("--locate", double=said, above=HELPER).report
     assert printing.count("said") == 1
     assert "    Printed just before:\n        | said\n" in printing
+
+
+def test_a_damaged_fixture_is_named_in_place_of_a_traceback(at_home: AtHome) -> None:
+    """A download was cut off, or git keeps large files elsewhere."""
+    file = at_home.folder / "tests/public/fixtures/test_tiny.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    ran = at_home()
+    assert ran.code == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: tests/public/fixtures/{file.name} is damaged: take it from" in ran.complaint
+    assert "INTERNALERROR" not in ran
+
+
+def test_damaged_slips_cost_lines_and_no_mistake(at_home: AtHome) -> None:
+    """A student may edit any file, and an author may be writing this one."""
+    (at_home.folder / HANDED_OUT).write_text("{")
+    report = at_home(double="return 3 * x").report
+    assert "run_double: every number is tripled\nHint: How often is x added?" in report
+    assert "fixes" not in report
+
+
+def test_an_error_of_the_search_costs_its_words_alone(
+    at_home: AtHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failures and points are told all the same."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise LookupError
+
+    monkeypatch.setattr(causes, "diagnose", fails)
+    report = at_home(double="return 3 * x").report
+    assert "The search for a line to change failed (LookupError)." in report
+    assert "run_double  0 of 3 passed, 0 of 3.5 points" in report
 
 
 def test_a_single_test_is_explained_as_well_as_all(at_home: AtHome) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
@@ -42,7 +43,7 @@ def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     found = setting.scopes.idle_layers(node)
     for one in setting.scopes.names(node).values():
         if one.is_attribute:
-            found += [f"{one.name}[-1]"] if _is_gone_through(setting, one.name) else []
+            found += [f"{one.name}[-1]"] if _is_gone_through(setting.source, one.name) else []
         elif one.nature in _MAY_BE_CALLED and not one.reads and one.name in visible:
             is_called = calls[one.name] or one.name.startswith(("to_", "make_", "apply"))
             found += [one.name] if is_called else []
@@ -143,10 +144,11 @@ def _are_alike(node: ast.expr, other: ast.expr) -> bool:
     return False
 
 
-def _is_gone_through(setting: Setting, name: str) -> bool:
+@functools.lru_cache(maxsize=128)
+def _is_gone_through(source: str, name: str) -> bool:
     """Returns whether code loops over or indexes an attribute: the last layer may be missing."""
     own = re.escape(name)
-    return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", setting.source))
+    return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", source))
 
 
 def _around(

@@ -93,7 +93,12 @@ class Program:
         return self.tree if node is self.tree else self._homes[node].scope
 
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:
-        """Returns the innermost class that holds a node or is it, or None."""
+        """Returns the innermost class that holds a node or is it, or None.
+
+        Nodes without a place have none: those in f-strings, patterns and types of handlers.
+        """
+        if node not in self._homes:
+            return None
         while not isinstance(node, (ast.ClassDef, ast.Module)):
             node = self.scope(node)
         return node if isinstance(node, ast.ClassDef) else None
