@@ -266,7 +266,7 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
     known = known_of(actual)
     line = known.trace(Traced.DTYPE) if known is not None else None
     said = f"with {wanted} inputs the result must be {wanted}, not {got}"
-    raise WrongForm(said, line, "It is so from this line on:")
+    raise WrongForm(said, line, f"It is {got} from this line on, and nothing casts it back:")
 
 
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:

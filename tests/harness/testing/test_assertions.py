@@ -247,7 +247,7 @@ def test_a_result_keeps_the_dtype_of_the_inputs():
             assert_keeps_dtype(own, torch.float32)
     assert str(raised.value).splitlines() == [
         "with float32 inputs the result must be float32, not float64",
-        "It is so from this line on: a.py:7: return x",
+        "It is float64 from this line on, and nothing casts it back: a.py:7: return x",
     ]
     with pytest.raises(WrongForm, match="must be float16, not float32"):
         assert_keeps_dtype(X, torch.float16)
