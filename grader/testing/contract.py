@@ -56,7 +56,10 @@ from grader.testing.object_kinds import (
 _PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
 _CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
-_GIVEN: dict[Any, Kind] = {
+_KINDS: dict[Any, Kind] = {
+    torch.Tensor: TensorType("numeric", ("...",), any_shape=True),
+    numpy.ndarray: TensorType("numeric", ("...",), is_array=True, any_shape=True),
+    torch.nn.Parameter: ParameterType(),
     torch.nn.Module: GivenType(MODULE, (OBJECT,)),
     torch.optim.Optimizer: GivenType(OPTIMIZER, (OBJECT,)),
     **dict.fromkeys((pathlib.Path, pathlib.PurePath, os.PathLike), GivenType(PATH)),
@@ -99,8 +102,8 @@ def kind_of(annotation: Any) -> Kind:
         return kind_of(arguments[0])
     if origin is typing.Literal:
         return Choice(arguments)
-    if isinstance(annotation, collections.abc.Hashable) and annotation in _GIVEN:
-        return _GIVEN[annotation]
+    if isinstance(annotation, collections.abc.Hashable) and annotation in _KINDS:
+        return _KINDS[annotation]
     if hasattr(annotation, "dim_str"):
         return _tensor(annotation)
     if origin in (typing.Union, types.UnionType):
@@ -113,14 +116,8 @@ def kind_of(annotation: Any) -> Kind:
 def _single(annotation: Any) -> Kind:
     if annotation in _PLAIN:
         return PlainType(annotation)
-    if annotation is torch.nn.Parameter:
-        return ParameterType()
     if getattr(annotation, "_is_protocol", False):
         return _object(annotation)
-    if annotation is torch.Tensor:
-        return TensorType("numeric", ("...",))
-    if annotation is numpy.ndarray:
-        return TensorType("numeric", ("...",), is_array=True)
     if annotation in (*_LISTS, *_DICTS, *_SETS, *_ITERATORS, tuple):
         return _several(annotation, annotation, ())
     if isinstance(annotation, type) and issubclass(annotation, tuple):
@@ -148,7 +145,7 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
     if origin is collections.abc.Iterable:
         return _iterable(ListType(_item(arguments)))
     if origin is numpy.ndarray:
-        return TensorType("numeric", ("...",), is_array=True)
+        return _KINDS[origin]
     if origin in _LISTS:
         return ListType(_item(arguments))
     if origin in _SETS:
@@ -312,7 +309,7 @@ class Adapter:
         leads: list[tuple[int, ...]] = []
         for name, tensor_type in self.tensors.items():
             value = arguments.get(name)
-            if isinstance(value, torch.Tensor | numpy.ndarray):
+            if not tensor_type.any_shape and isinstance(value, torch.Tensor | numpy.ndarray):
                 own, lead = _sizes(tensor_type, tuple(value.shape))
                 sizes |= own
                 leads.append(lead)

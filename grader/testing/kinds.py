@@ -83,15 +83,18 @@ class TensorType(WholeKind):
     """A jaxtyping annotation: the category of its dtype and its axes, as written.
 
     An axis is a name, a number, a product (`heads*d_head`), or `...` for any leading axes.
-    `is_array` marks a numpy array.
+    `is_array` marks a numpy array. `any_shape` marks an annotation that says nothing about axes.
     """
 
     category: str
     axes: tuple[str, ...]
     is_array: bool = False
+    any_shape: bool = False
 
     def shape(self, sizes: Sizes) -> tuple[int, ...] | None:
         """Returns the shape for known sizes of the axes; None if a size is not known."""
+        if self.any_shape:
+            return None
         shape: list[int] = []
         for axis in self.axes:
             if is_lead(axis):

@@ -374,6 +374,20 @@ def test_the_shape_of_a_result_follows_from_the_arguments():
     assert adapter(x=Float[Tensor, "a b"]).sizes({"x": torch.zeros(4)}) == Sizes({}, ())
 
 
+@pytest.mark.parametrize("bare", [Tensor, numpy.ndarray, numpy.ndarray[Any, Any]])
+def test_a_bare_annotation_says_nothing_about_shapes(bare):
+    """Neither do such arguments need to broadcast, nor does a result have their shape."""
+    make: Any = torch.zeros if bare is Tensor else numpy.zeros
+    own = adapter(bare, logits=bare, targets=bare)
+    given = own.bind((make((4, 10)), make((4,))), {})
+    assert own.sizes(given) == Sizes({}, None)
+    assert own.expected_shape(given) is None
+    for shape in [(), (4,), (4, 10), (7, 1)]:
+        assert fits(own.result, make(shape), own.sizes(given))
+    mixed = adapter(Float[Tensor, "... d"], weights=bare, x=Float[Tensor, "... n"], d=int)
+    assert mixed.expected_shape({"weights": make((3, 9)), "x": torch.zeros(5, 9), "d": 3}) == (5, 3)
+
+
 @pytest.mark.parametrize(
     ("axes", "lead", "shape"),
     [
