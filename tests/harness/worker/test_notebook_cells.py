@@ -77,6 +77,16 @@ def test_a_failed_cell_keeps_no_other_from_running(tmp_path):
     assert (wrong.value.lineno, Path(str(wrong.value.filename)).name) == (1, "cell 3")
 
 
+def test_adapters_that_return_objects_are_adapters_of_a_notebook_too(tmp_path):
+    """Their names begin with `get_`; a failed cell costs only what it would have defined."""
+    place = notebook(tmp_path / "n", "1 / 0\ndef get_lost(): pass", "def get_kept(): return 1")
+    names: dict[str, Any] = {}
+    Cells(60).run(names, place)
+    assert names["get_kept"]() == 1
+    with pytest.raises(NameError, match="so get_lost is not defined"):
+        names["get_lost"]()
+
+
 def test_the_first_error_is_raised_if_no_adapter_is_defined(tmp_path):
     place = notebook(tmp_path / "n", "x = 1", "x.y", "1 / 0")
     with pytest.raises(AttributeError):
