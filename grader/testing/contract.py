@@ -229,7 +229,7 @@ def _kinds_in(kind: Kind) -> Iterator[Kind]:
     if isinstance(kind, ListType | SetType | IteratorType):
         yield from _kinds_in(kind.item)
     elif isinstance(kind, DictType):
-        yield from _kinds_in(kind.value)
+        yield from itertools.chain(_kinds_in(kind.key), _kinds_in(kind.value))
     elif isinstance(kind, TupleType):
         yield from itertools.chain(*map(_kinds_in, kind.items))
     elif isinstance(kind, OneOf):

@@ -370,6 +370,7 @@ def test_files_are_removed_together_with_their_script(tmp_path, monkeypatch):
     [
         ("def run_x() -> torch.nn.Module: ...", "run_x, its result: a module can be given"),
         ("def run_x() -> dict[str, Path]: ...", "a path can be given, and not come back"),
+        ("def run_x() -> dict[Path, str]: ...", "a path can be given, and not come back"),
         ("def run_x() -> int | BinaryIO: ...", "a binary file can be given"),
         ("def run_x(a: torch.utils.data.Dataset): ...", "run_x, a: Dataset cannot cross"),
         ("def get_x(a: list[Path]) -> type[torch.optim.Optimizer]: ...", "get_x, its result"),
