@@ -237,8 +237,9 @@ class SetType:
 
     def taken(self, value: Value) -> Any:
         """Returns the set, of elements as tests see them."""
-        taken = map(self.item.taken, value) if isinstance(value, set | frozenset) else ()
-        return self.type(taken)
+        if not isinstance(value, set | frozenset):
+            return value
+        return self.type(map(self.item.taken, value))
 
     def __str__(self) -> str:
         return f"a set of {plural(self.item)}"
@@ -270,7 +271,8 @@ class NamedType:
         """Returns an instance of the assignment's class."""
         if isinstance(value, Named):
             return self.type(**{n: kind.taken(value.fields[n]) for n, kind in self.fields.items()})
-        assert isinstance(value, tuple)
+        if not isinstance(value, tuple) or len(value) != len(self.fields):
+            return value
         kinds = zip(self.fields.values(), value, strict=True)
         return self.type(*(kind.taken(own) for kind, own in kinds))
 
