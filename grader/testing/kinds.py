@@ -82,7 +82,7 @@ class WholeKind:
 class TensorType(WholeKind):
     """A jaxtyping annotation: the category of its dtype and its axes, as written.
 
-    An axis is a name, a number, a product (`heads*d_head`), or `...` for any leading axes.
+    An axis is a name, a number, a product (`heads*d_head`), or `...` for any axes, mostly leading.
     `is_array` marks a numpy array. `any_shape` marks an annotation that says nothing about axes.
     """
 
