@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import keyword
-import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 
 from grader.core.late_rule import BadRule, LateRule, read_rule
 from grader.core.names import CPU, meant
+from grader.core.points import MOST_POINTS
 from grader.core.text import Refusal
 from grader.core.verdict import Aspect
 
@@ -196,11 +196,7 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
     show_edits = table.get("show_edits", False)
     if not isinstance(show_edits, bool):
         raise BadAssignment(f"[tool.grader] show_edits must be true or false, not {show_edits!r}")
-    carry_over = _numbers({"carry_over": table.get("carry_over", 100)}, "grader")["carry_over"]
-    if carry_over > 100:
-        raise BadAssignment(
-            f"[tool.grader] carry_over must be 0 to 100 percent, not {carry_over:g}"
-        )
+    carry_over = _percent(table.get("carry_over", 100), "carry_over must be")
     return Assignment(
         root, name, points, shares, timeout, forbidden, packages, preload, calls, show_edits,
         _late(table.get("late")), carry_over,
@@ -224,12 +220,7 @@ def _forbidden(table: object, above: str = "") -> dict[str, float]:
         if isinstance(entry, dict):
             costs |= _forbidden(entry, f"{name}.")
         else:
-            costs |= _numbers({name: entry}, "forbidden")
-    for name, cost in costs.items():
-        if cost > 100:
-            raise BadAssignment(
-                f"[tool.grader] forbidden: {name} must cost 0 to 100 percent, not {cost:g}"
-            )
+            costs[name] = _percent(entry, f"forbidden: {name} must cost")
     return costs
 
 
@@ -274,8 +265,14 @@ def _numbers(table: object, where: str) -> dict[str, float]:
     return {name: float(number) for name, number in table.items()}
 
 
+def _percent(value: Any, must: str) -> float:
+    if not _is_number(value) or value > 100:
+        raise BadAssignment(f"[tool.grader] {must} 0 to 100 percent, not {value!r}")
+    return float(value)
+
+
 def _is_number(value: object) -> bool:
-    """Returns whether a value is a finite number from 0 on."""
+    """Returns whether a value is a number from 0 on, with which points can be counted."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return 0 <= value < math.inf
+    return 0 <= value < MOST_POINTS

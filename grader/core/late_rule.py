@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import math
 import zoneinfo
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from grader.core.names import meant
+from grader.core.points import MOST_POINTS
 from grader.core.text import PlainData
 
 _KEYS = ("due", "zone", "grace", "points", "percent", "of", "last", "days")
@@ -64,7 +65,7 @@ def read_rule(table: object) -> LateRule:
         raise BadRule("must be a table, with the date when the assignment is due")
     unknown = sorted(set(table) - {*_KEYS})
     if unknown:
-        raise BadRule(f"knows no {unknown[0]!r}: there is {', '.join(_KEYS)}")
+        raise BadRule(f"knows no {unknown[0]!r}: {meant(unknown[0], _KEYS)}")
     zone = _zone(table.get("zone", ""))
     due = _moment(table, "due", zone)
     last = _moment(table, "last", zone) if "last" in table else None
@@ -124,6 +125,6 @@ def _whole(table: Mapping[str, Any], key: str, of: str) -> int:
 def _number(table: Mapping[str, Any], key: str) -> float:
     number = table.get(key, 0)
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if not is_number or not 0 <= number < math.inf or number != round(number, 2):
+    if not is_number or not 0 <= number < MOST_POINTS or number != round(number, 2):
         raise BadRule(f"{key} must be a number with two decimals at most, not {number!r}")
     return float(number)

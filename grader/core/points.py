@@ -16,6 +16,8 @@ OF_THE_VALUES = "of the points for this exercise's values are earned"
 TAKEN_OFF = "of this exercise's points are taken off"
 WITH_VALUES = "The other tests of an exercise count only as far as its values are right."
 _IN_WORDS = {0: "none", 50: "half"}  # by percent
+# Floats hold the hundredths of fewer points exactly.
+MOST_POINTS = 1e12
 
 
 @functools.lru_cache(maxsize=4096)

@@ -66,7 +66,11 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
     """Compares two tensors of one shape, in float64."""
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     equal = (got == want) | (got.isnan() & want.isnan())
-    error = torch.where(equal, 0.0, (got - want).abs())
+    distance = (got - want).abs()
+    if _are_whole(actual, expected):  # float64 holds only those below 2 ** 53 exactly
+        equal &= actual.to(torch.int64) == expected.to(torch.int64)
+        distance = distance.clamp(min=1)
+    error = torch.where(equal, 0.0, distance)
     relative = torch.where(equal, 0.0, error / want.abs())
     allowed = _allowed(actual, expected, want, tolerance)
     ratio = torch.where(equal, 0.0, error / allowed).nan_to_num(nan=math.inf, posinf=math.inf)
@@ -85,6 +89,8 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
 
 def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> bool:
     """Returns whether `compare` would find nothing wrong, at a fraction of its cost."""
+    if _are_whole(actual, expected):
+        return compare(actual, expected, tolerance).ok
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     if torch.equal(got, want):
         return True
@@ -99,9 +105,13 @@ def _allowed(
     actual: torch.Tensor, expected: torch.Tensor, want: torch.Tensor, tolerance: Tolerance
 ) -> torch.Tensor | float:
     """Returns how far off each value may be; whole numbers may not, however large they are."""
-    if actual.is_floating_point() or expected.is_floating_point():
-        return tolerance.atol + tolerance.rtol * want.abs()
-    return tolerance.atol
+    if _are_whole(actual, expected):
+        return tolerance.atol
+    return tolerance.atol + tolerance.rtol * want.abs()
+
+
+def _are_whole(actual: torch.Tensor, expected: torch.Tensor) -> bool:
+    return not (actual.is_floating_point() or expected.is_floating_point())
 
 
 def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:

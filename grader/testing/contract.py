@@ -56,7 +56,10 @@ from grader.testing.object_kinds import (
 _PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
 _CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
-_GIVEN: dict[Any, Kind] = {
+_KINDS: dict[Any, Kind] = {
+    torch.Tensor: TensorType("numeric", ("...",), any_shape=True),
+    numpy.ndarray: TensorType("numeric", ("...",), is_array=True, any_shape=True),
+    torch.nn.Parameter: ParameterType(),
     torch.nn.Module: GivenType(MODULE, (OBJECT,)),
     torch.optim.Optimizer: GivenType(OPTIMIZER, (OBJECT,)),
     **dict.fromkeys((pathlib.Path, pathlib.PurePath, os.PathLike), GivenType(PATH)),
@@ -99,8 +102,8 @@ def kind_of(annotation: Any) -> Kind:
         return kind_of(arguments[0])
     if origin is typing.Literal:
         return Choice(arguments)
-    if isinstance(annotation, collections.abc.Hashable) and annotation in _GIVEN:
-        return _GIVEN[annotation]
+    if isinstance(annotation, collections.abc.Hashable) and annotation in _KINDS:
+        return _KINDS[annotation]
     if hasattr(annotation, "dim_str"):
         return _tensor(annotation)
     if origin in (typing.Union, types.UnionType):
@@ -113,14 +116,8 @@ def kind_of(annotation: Any) -> Kind:
 def _single(annotation: Any) -> Kind:
     if annotation in _PLAIN:
         return PlainType(annotation)
-    if annotation is torch.nn.Parameter:
-        return ParameterType()
     if getattr(annotation, "_is_protocol", False):
         return _object(annotation)
-    if annotation is torch.Tensor:
-        return TensorType("numeric", ("...",))
-    if annotation is numpy.ndarray:
-        return TensorType("numeric", ("...",), is_array=True)
     if annotation in (*_LISTS, *_DICTS, *_SETS, *_ITERATORS, tuple):
         return _several(annotation, annotation, ())
     if isinstance(annotation, type) and issubclass(annotation, tuple):
@@ -148,7 +145,7 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
     if origin is collections.abc.Iterable:
         return _iterable(ListType(_item(arguments)))
     if origin is numpy.ndarray:
-        return TensorType("numeric", ("...",), is_array=True)
+        return _KINDS[origin]
     if origin in _LISTS:
         return ListType(_item(arguments))
     if origin in _SETS:
@@ -232,7 +229,7 @@ def _kinds_in(kind: Kind) -> Iterator[Kind]:
     if isinstance(kind, ListType | SetType | IteratorType):
         yield from _kinds_in(kind.item)
     elif isinstance(kind, DictType):
-        yield from _kinds_in(kind.value)
+        yield from itertools.chain(_kinds_in(kind.key), _kinds_in(kind.value))
     elif isinstance(kind, TupleType):
         yield from itertools.chain(*map(_kinds_in, kind.items))
     elif isinstance(kind, OneOf):
@@ -308,16 +305,18 @@ class Adapter:
 
     def sizes(self, arguments: Mapping[str, Value]) -> Sizes:
         """Returns the sizes of the arguments' named axes, and their broadcast leading axes."""
-        sizes = {name: value for name, value in arguments.items() if type(value) is int}
+        sizes: dict[str, int] = {}
         leads: list[tuple[int, ...]] = []
         for name, tensor_type in self.tensors.items():
             value = arguments.get(name)
-            if isinstance(value, torch.Tensor | numpy.ndarray):
+            if not tensor_type.any_shape and isinstance(value, torch.Tensor | numpy.ndarray):
                 own, lead = _sizes(tensor_type, tuple(value.shape))
-                sizes |= own
+                # Sizes of one axis differ only where it broadcasts (`#n`): one of them is 1.
+                sizes |= {axis: size for axis, size in own.items() if sizes.get(axis, 1) == 1}
                 leads.append(lead)
+        whole = {name: value for name, value in arguments.items() if type(value) is int}
         # `torch.broadcast_shapes` would first load the packages for symbolic sizes.
-        return Sizes(sizes, numpy.broadcast_shapes(*leads) if leads else None)
+        return Sizes(whole | sizes, numpy.broadcast_shapes(*leads) if leads else None)
 
 
 def read_contract(adapters: types.ModuleType) -> dict[str, Adapter]:
@@ -354,11 +353,21 @@ def _sizes(
     tensor_type: TensorType, shape: tuple[int, ...]
 ) -> tuple[dict[str, int], tuple[int, ...]]:
     """Returns the sizes of a fitting shape's named axes, and of its leading axes."""
-    named = [axis for axis in tensor_type.axes if not is_lead(axis)]
-    split = len(shape) - len(named)
-    trailing = shape[split:] if split >= 0 else ()
-    sizes = {axis: size for axis, size in zip(named, trailing, strict=False) if axis.isidentifier()}
-    return sizes, shape[:split] if split > 0 else ()
+    before, after = _around_lead(tensor_type)
+    end = len(shape) - len(after)
+    if end < len(before):
+        return {}, ()
+    pairs = (*zip(before, shape, strict=False), *zip(after, shape[end:], strict=True))
+    # An axis of jaxtyping that begins with an underscore may have any size.
+    sizes = {axis: size for axis, size in pairs if axis.isidentifier() and axis[0] != "_"}
+    return sizes, shape[len(before) : end]
+
+
+def _around_lead(tensor_type: TensorType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the axes before any leading axes, which are mostly none, and those after."""
+    axes = tensor_type.axes
+    place = next((place for place, axis in enumerate(axes) if is_lead(axis)), -1)
+    return axes[: max(place, 0)], axes[place + 1 :]
 
 
 def axis_names(wanted: Kind | None, rank: int) -> tuple[str, ...]:
@@ -367,14 +376,13 @@ def axis_names(wanted: Kind | None, rank: int) -> tuple[str, ...]:
     >>> axis_names(TensorType("floating-point", ("...", "queries", "d_v")), 4)
     ('the first leading axis', 'the second leading axis', 'queries', 'd_v')
     """
-    axes = wanted.axes if isinstance(wanted, TensorType) else ()
-    named = [axis for axis in axes if not is_lead(axis)]
-    leading = rank - len(named)
-    if not named:
+    before, after = _around_lead(wanted) if isinstance(wanted, TensorType) else ((), ())
+    leading = rank - len(before) - len(after)
+    if not (before or after):
         return numbered_axes(rank)
     if leading == 1:
-        return ("the leading axis", *named)
-    return (*(f"the {ordinal(place)} leading axis" for place in range(leading)), *named)
+        return (*before, "the leading axis", *after)
+    return (*before, *(f"the {ordinal(place)} leading axis" for place in range(leading)), *after)
 
 
 def numbered_axes(rank: int) -> tuple[str, ...]:

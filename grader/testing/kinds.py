@@ -82,16 +82,19 @@ class WholeKind:
 class TensorType(WholeKind):
     """A jaxtyping annotation: the category of its dtype and its axes, as written.
 
-    An axis is a name, a number, a product (`heads*d_head`), or `...` for any leading axes.
-    `is_array` marks a numpy array.
+    An axis is a name, a number, a product (`heads*d_head`), or `...` for any axes, mostly leading.
+    `is_array` marks a numpy array. `any_shape` marks an annotation that says nothing about axes.
     """
 
     category: str
     axes: tuple[str, ...]
     is_array: bool = False
+    any_shape: bool = False
 
     def shape(self, sizes: Sizes) -> tuple[int, ...] | None:
         """Returns the shape for known sizes of the axes; None if a size is not known."""
+        if self.any_shape:
+            return None
         shape: list[int] = []
         for axis in self.axes:
             if is_lead(axis):
@@ -234,8 +237,9 @@ class SetType:
 
     def taken(self, value: Value) -> Any:
         """Returns the set, of elements as tests see them."""
-        taken = map(self.item.taken, value) if isinstance(value, set | frozenset) else ()
-        return self.type(taken)
+        if not isinstance(value, set | frozenset):
+            return value
+        return self.type(map(self.item.taken, value))
 
     def __str__(self) -> str:
         return f"a set of {plural(self.item)}"
@@ -267,7 +271,8 @@ class NamedType:
         """Returns an instance of the assignment's class."""
         if isinstance(value, Named):
             return self.type(**{n: kind.taken(value.fields[n]) for n, kind in self.fields.items()})
-        assert isinstance(value, tuple)
+        if not isinstance(value, tuple) or len(value) != len(self.fields):
+            return value
         kinds = zip(self.fields.values(), value, strict=True)
         return self.type(*(kind.taken(own) for kind, own in kinds))
 

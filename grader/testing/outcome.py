@@ -117,8 +117,8 @@ class Observations:
     """The measurements and notes of a running test, beside its outcome.
 
     `shows_expected` is whether messages may hold expected values. `returned` are the submission's
-    tensors, `names` the names of its other values. `seconds` is the processor time that examining
-    its answers took.
+    tensors, `names` its values that have names, by `id`. `seconds` is the processor time that
+    examining its answers took.
     """
 
     shows_expected: bool = True
@@ -126,12 +126,16 @@ class Observations:
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
-    names: list[tuple[object, str]] = field(default_factory=list)
+    names: dict[int, tuple[object, set[str]]] = field(default_factory=dict)
 
     @property
     def worst(self) -> Measurement | None:
         """Returns the measurement with the largest error relative to its tolerance."""
         return max(self.measurements, key=lambda m: m.error_over_tolerance, default=None)
+
+    def note_name(self, value: object, name: str) -> None:
+        """Notes a name of a value that the submission returned."""
+        self.names.setdefault(id(value), (value, set()))[1].add(name)
 
 
 _current: ContextVar[Observations | None] = ContextVar("observations", default=None)
@@ -181,8 +185,8 @@ def where_of(line: Line | None) -> Where | None:
 
 def name_of(value: object) -> str | None:
     """Returns the name of a value that came from the submission, if it has one name."""
-    names = {name for one, name in observed().names if one is value}
-    return names.pop() if len(names) == 1 else None
+    _, names = observed().names.get(id(value), (None, ()))
+    return next(iter(names)) if len(names) == 1 else None
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
@@ -201,7 +205,8 @@ def precision_of(tensor: torch.Tensor) -> torch.dtype:
 
 def known_of(tensor: torch.Tensor) -> Returned | None:
     """Returns the record of a tensor, if the submission returned this tensor."""
-    return next((known for known in observed().returned if known.tensor is tensor), None)
+    # Tests mostly ask about the latest of their answers, of which there may be many.
+    return next((one for one in reversed(observed().returned) if one.tensor is tensor), None)
 
 
 def shows_expected() -> bool:

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, Sending, decode_answer, encode_call
 from grader.core.wire.frames import Received
+from grader.core.wire.values import BadFrame
 from grader.testing.outcome import StudentFault
 
 _MOST = 1 << 16
@@ -127,7 +128,10 @@ class CallReplay:
 
     def _is_for(self, expected: Call, wanted: Call) -> bool:
         """Returns whether two calls, and those before them, are equal to the last bit."""
-        frames = self._expected.frame(expected), self._wanted.frame(wanted)
+        try:
+            frames = self._expected.frame(expected), self._wanted.frame(wanted)
+        except BadFrame:  # earlier answers make the call too large
+            return False
         return expected is wanted or frames[0] == frames[1]
 
 
@@ -207,7 +211,8 @@ class OutcomeCache(Generic[Outcome]):
     def learn(self, test: str, asked: Sequence[AnsweredCall], outcome: Outcome) -> None:
         """Remembers the calls that a test made, and where their answers led.
 
-        Leaves out a test with more calls than fit, because its first calls would be dropped.
+        Leaves out a test with more calls than fit, because its first calls would be dropped. A call
+        that is too large to be sent is left out too.
         """
         if len(asked) >= self._most:
             return
@@ -220,7 +225,10 @@ class OutcomeCache(Generic[Outcome]):
         for one in asked:
             if digests not in known:
                 # A script's frame is large, and quick to encode again: it extends the previous one.
-                frame = None if one.call.is_script else encode_call(one.call)
+                try:
+                    frame = None if one.call.is_script else encode_call(one.call)
+                except BadFrame:
+                    break
                 known[digests] = replace(one.call, frame=frame)
             if one.digest is None:
                 break

@@ -12,7 +12,7 @@ import numpy
 import torch
 
 from grader.core.text import ordinal, quantity
-from grader.core.wire.values import Value, in_words
+from grader.core.wire.values import Named, Value, in_words
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType, with_article
 
@@ -49,15 +49,12 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
     elif isinstance(actual, float) and isinstance(expected, int | float):
         wanted = torch.tensor(float(expected), dtype=torch.float64)
         yield Difference(place, tensors=(torch.tensor(actual, dtype=torch.float64), wanted))
+    elif (own := _fields(actual)) is not None and (others := _fields(expected)) is not None:
+        yield from _of_dicts(own, others, place, fields=True)
     elif type(actual) is not type(expected):
         yield Difference(place, f"is {_kind(actual)}, where {_kind(expected)} was expected")
     elif isinstance(actual, dict) and isinstance(expected, dict):
         yield from _of_dicts(actual, expected, place)
-    elif isinstance(actual, tuple) and hasattr(actual, "_fields"):
-        for name in actual._fields:
-            yield from differences(
-                getattr(actual, name), getattr(expected, name), f"{place}.{name}"
-            )
     elif _is_short(actual) and _is_short(expected):
         if actual != expected:
             yield Difference(place, f"is {actual!r}", f"{expected!r} was expected")
@@ -96,16 +93,26 @@ def _of_tensors(actual: torch.Tensor, expected: torch.Tensor, place: str) -> Dif
     return Difference(place, tensors=(actual, expected))
 
 
+def _fields(value: Value) -> Mapping[str, Value] | None:
+    """Returns the fields of a named tuple, whose class is unknown if it crossed; else None."""
+    if isinstance(value, Named):
+        return value.fields
+    names = getattr(value, "_fields", None) if isinstance(value, tuple) else None
+    return None if names is None else dict(zip(names, value, strict=True))  # type: ignore[arg-type]
+
+
 def _of_dicts(
-    actual: dict[Any, Value], expected: dict[Any, Value], place: str
+    actual: Mapping[Any, Value], expected: Mapping[Any, Value], place: str, fields: bool = False
 ) -> Iterator[Difference]:
     absent = [key for key in expected if key not in actual]
     beyond = [key for key in actual if key not in expected]
     if absent or beyond:
-        yield _of_members("key", absent, beyond, len(actual), len(expected), place)
+        noun = "field" if fields else "key"
+        yield _of_members(noun, absent, beyond, len(actual), len(expected), place)
         return
     for key, own in expected.items():
-        yield from differences(actual[key], own, f"{place}[{in_words(key)}]")
+        inner = f".{key}" if fields else f"[{in_words(key)}]"
+        yield from differences(actual[key], own, f"{place}{inner}")
 
 
 def _of_sets(actual: Iterable[Any], expected: Iterable[Any], place: str) -> Iterator[Difference]:
@@ -185,7 +192,9 @@ def _kind(value: Value) -> str:
         return "None"
     if isinstance(value, torch.Tensor | numpy.ndarray):
         return f"a tensor of shape {list(value.shape)}"
-    return "bytes" if isinstance(value, bytes) else with_article(type(value).__name__)
+    if isinstance(value, bytes):
+        return "bytes"
+    return with_article(value.name if isinstance(value, Named) else type(value).__name__)
 
 
 def _listed(members: list[Any]) -> str:

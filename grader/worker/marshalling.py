@@ -262,14 +262,17 @@ class ScriptFiles:
         return _MAKERS[name](self, *positional, **keywords)
 
     def new_place(self, name: str) -> Path:
-        """Returns a path that is unique in the script, in a folder that exists."""
+        """Returns a path that is unique in the script, in a folder that exists.
+
+        The name may be a relative path, as that of a file in a folder is.
+        """
         if self._folder is None:
             # It lies in the job's scratch folder, which is removed even if the job is killed.
             self._folder = Path(tempfile.mkdtemp(prefix=GIVEN))
             self._removal = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        folder = self._folder / str(next(self._numbers))
-        folder.mkdir()
-        return folder / name
+        place = self._folder / str(next(self._numbers)) / name
+        place.parent.mkdir(parents=True)
+        return place
 
     def opened(self, stream: IO[Any]) -> IO[Any]:
         """Returns the same stream, which is flushed before its file is read."""

@@ -21,12 +21,12 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+from grader.core.names import is_adapter
 from grader.worker.notebook_magics import (
     Captured,
     ImportedNotebooks,
     Lines,
     NotebookModules,
-    Nothing,
     WrittenFiles,
     environment,
     repeated,
@@ -34,9 +34,11 @@ from grader.worker.notebook_magics import (
     timed,
     written,
 )
+from grader.worker.stub_packages import Silent
 from grader.worker.trials.alarm import Alarm, TooLong
 
-_ADAPTER = re.compile(r"^(?:async +)?def +(run_\w+)|^(run_\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+# A function that a cell defines, or a name that it sets.
+_DEFINED = re.compile(r"^(?:async +)?def +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 # A cell that idles may take this many times as long.
 _WAITING = 2
 _NUMBER = re.compile(r"\d+")
@@ -80,7 +82,7 @@ class Cells:
                 failed[cell] = self.failed[place] = error
             finally:
                 self.current = earlier
-        if failed and not any(name.startswith("run_") for name in namespace):
+        if failed and not any(map(is_adapter, namespace)):
             raise next(iter(failed.values()))
         for cell, raised in failed.items():
             for name in _adapters(cell):
@@ -128,7 +130,8 @@ def _number(cell: Path) -> int:
 def _adapters(cell: Path) -> list[str]:
     """Returns the adapters that a cell would define."""
     source = cell.read_text("utf-8", "replace")
-    return sorted({one or other for one, other in _ADAPTER.findall(source)})
+    names = {one or other for one, other in _DEFINED.findall(source)}
+    return sorted(filter(is_adapter, names))
 
 
 def _undefined(name: str, cell: str, error: BaseException) -> Callable[..., None]:
@@ -173,10 +176,10 @@ class Shell:
         self.config: dict[str, Any] = {}
         self.user_ns: dict[str, Any] = {}
 
-    def __getattr__(self, name: str) -> Nothing:
+    def __getattr__(self, name: str) -> Silent:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Nothing(f"get_ipython().{name}")
+        return Silent()
 
     def __repr__(self) -> str:
         return "<the shell of a notebook>"

@@ -115,11 +115,10 @@ def _answer(
     try:
         return encode_answer(answer)
     except BadFrame:
-        return encode_answer(Answer(Foreign("a value that is too large to be an answer")))
+        instead = Answer(Foreign("a value that is too large to be an answer"))
     except MemoryError:
-        return encode_answer(
-            Answer(raised=Raised("MemoryError", "no room is left to hand over the result"))
-        )
+        instead = Answer(raised=Raised("MemoryError", "no room is left to hand over the result"))
+    return encode_answer(dataclasses.replace(instead, uses=answer.uses))
 
 
 def _redirect(output: int) -> None:

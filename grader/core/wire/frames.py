@@ -214,8 +214,8 @@ class TreeReader:
                 return self._named(content, depth)
             case "bytes" | "text" | "ints" | "floats":
                 return self._packed(kind, content)
-            case "foreign":
-                return Foreign(on_one_line(str(content), 500))
+            case "foreign" if isinstance(content, str):
+                return Foreign(on_one_line(content, 500))
             case "elsewhere":
                 return _elsewhere(content)
             case "array":
@@ -287,10 +287,12 @@ def _decoded(data: bytearray) -> str:
 
 
 def _elsewhere(entry: object) -> Elsewhere:
-    if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
-        raise BadFrame("a tensor has no dtype")
-    shape, device = sizes(entry.get("shape")), str(entry.get("device"))
-    return Elsewhere(on_one_line(entry["dtype"], 40), tuple(shape), on_one_line(device, 40))
+    told = entry if isinstance(entry, dict) else {}
+    dtype, device = told.get("dtype"), told.get("device")
+    if not isinstance(dtype, str) or not isinstance(device, str):
+        raise BadFrame("a tensor has no dtype or no device")
+    shape = tuple(sizes(told.get("shape")))
+    return Elsewhere(on_one_line(dtype, 40), shape, on_one_line(device, 40))
 
 
 def _device(name: str) -> torch.device:

@@ -308,7 +308,7 @@ class Maker(Owner):
         """Returns a file in a folder of its own; without `content`, it does not exist yet.
 
         Raises:
-            BadThing: if `name` is not a file name.
+            BadThing: if `name` is not a file name or relative path.
         """
         data = content.encode() if isinstance(content, str) else content
         thing = self._made("file", checked_name(name), data)
@@ -320,7 +320,7 @@ class Maker(Owner):
         """Returns a folder with files; `entries` are contents by name or relative path.
 
         Raises:
-            BadThing: if `name`, or the name of an entry, is not a file name.
+            BadThing: if `name`, or the name of an entry, is not a file name or relative path.
         """
         data: dict[Any, Value] = {
             checked_name(own): content.encode() if isinstance(content, str) else content

@@ -193,9 +193,9 @@ def note_source(value: Any, step: Step | None) -> None:
         return
     if step.doing is Doing.CALL:
         name = f"{step.name}({_arguments(step) if shows_expected() else '…'})"
-        observed().names.append((value, name))
+        observed().note_name(value, name)
     elif step.doing is Doing.READ and step.name != "grad":
-        observed().names.append((value, step.name))
+        observed().note_name(value, step.name)
 
 
 def value_before(step: Step | None, steps: Sequence[Step]) -> torch.Tensor | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
+import numpy
 import torch
 
 from grader.core.wire.calls import Frame
@@ -195,8 +196,8 @@ def not_called_in_words(value: object) -> str | None:
 
 
 def is_numpy_array(value: object) -> bool:
-    """Returns whether a value is a numpy array; numpy need not be installed."""
-    return type(value).__module__ == "numpy" and type(value).__name__ == "ndarray"
+    """Returns whether a value is a numpy array; another class may only claim to be one."""
+    return type(value) is numpy.ndarray
 
 
 def foreign(value: object) -> Foreign:

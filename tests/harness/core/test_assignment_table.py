@@ -95,15 +95,15 @@ def test_every_key_of_the_table_is_read(tmp_path: Path) -> None:
         ("system_calls = [3]", "system_calls: 3 is not a name of a system call"),
         ("show_edits = 1", "show_edits must be true or false, not 1"),
         ("carry_over = 100.5", "carry_over must be 0 to 100 percent, not 100.5"),
-        ("carry_over = -1", "carry_over must be a number from 0 on, not -1"),
+        ("carry_over = -1", "[tool.grader] carry_over must be 0 to 100 percent, not -1"),
         ("forbidden = 3", "forbidden must be a table of dotted names"),
         ("forbidden = {f = 101}", "forbidden: f must cost 0 to 100 percent, not 101"),
         ("forbidden = {torch = {f = 101}}", "forbidden: torch.f must cost 0 to 100"),
         (
             "forbidden = {torch = {f = '1'}}",
-            "forbidden: torch.f must be a number from 0 on, not '1'",
+            "forbidden: torch.f must cost 0 to 100 percent, not '1'",
         ),
-        ("late = {percents = 1}", "[tool.grader.late] knows no 'percents'"),
+        ("late = {percents = 1}", "[tool.grader.late] knows no 'percents': did you mean percent?"),
     ],
 )
 def test_a_wrong_entry_is_refused_with_its_key(tmp_path: Path, table: str, said: str) -> None:
@@ -120,6 +120,8 @@ def test_a_wrong_entry_is_refused_with_its_key(tmp_path: Path, table: str, said:
         ("", "lists no exercise: give each one its points"),
         ("exercises = 3", "exercises must be a table of numbers"),
         ("exercises = {run_x = 0.125}", "run_x must be worth whole hundredths of a point, as 0.12"),
+        ("exercises = {run_x = 1e308}", "exercises: run_x must be a number from 0 on, not 1e+308"),
+        (f"exercises = {{run_x = {'9' * 400}}}", "exercises: run_x must be a number from 0 on"),
     ],
 )
 def test_points_are_needed_for_each_exercise(tmp_path: Path, exercises: str, said: str) -> None:

@@ -98,7 +98,7 @@ def test_every_key_of_a_late_rule_is_read() -> None:
         ({}, "due must be a date with a time, as 2026-10-03T23:59:00: it is missing"),
         ({"due": datetime.date(2026, 10, 3)}, "23:59:00: not 2026-10-03"),
         ({"due": DUE}, "due has no time zone: add zone"),
-        (UTC | {"percents": 1}, "knows no 'percents': there is due, zone, grace, "),
+        (UTC | {"percents": 1}, "knows no 'percents': did you mean percent?"),
         (UTC | {"zone": "Mars/Base"}, "zone must be a name such as"),
         (UTC | {"zone": 3}, "zone must be a name such as"),
         (UTC | {"of": "all"}, "of must be 'reached' or 'possible', not 'all'"),

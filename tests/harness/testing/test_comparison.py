@@ -88,6 +88,25 @@ def test_whole_numbers_are_equal_or_wrong_however_large_they_are():
     assert compare(torch.tensor([1e7 + 1]), torch.tensor([10**7]), FLOAT32).ok
 
 
+@pytest.mark.parametrize(
+    ("got", "want"),
+    [
+        (torch.tensor([2**53 + 1]), torch.tensor([2**53])),
+        (torch.tensor([2**63 - 1]), torch.tensor([2**63 - 2])),
+        *(
+            (torch.from_numpy(numpy.array([one], numpy.uint64)), other)
+            for one in (2**64 - 1, 2**63)
+            for other in (torch.tensor([-1]), torch.tensor([2**63 - 1]))
+        ),
+    ],
+)
+def test_whole_numbers_that_floats_do_not_tell_apart_are_not_equal(got, want):
+    """An author's own tolerance may still allow them to be off by one."""
+    assert (compare(got, want, FLOAT32).ok, compare(got, got, FLOAT32).ok) == (False, True)
+    assert not all_within(got, want, FLOAT32)
+    assert compare(torch.tensor([2**53 + 1]), torch.tensor([2**53]), TENTH).ok
+
+
 def test_each_dtype_has_the_tolerance_of_an_honest_program():
     dtypes = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64)
     assert [*map(tolerance_for, dtypes)] == [FLOAT32, FLOAT32, FLOAT16, BFLOAT16, FLOAT32]

@@ -110,6 +110,15 @@ def test_a_file_can_be_copied_into_a_new_process(which):
     assert (file.text(), copy.text()) == ("a", "b")
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_file_deep_in_a_folder_can_be_copied_into_a_new_process(which):
+    """Its name is a path, in a folder of its own there as well."""
+    write = handles("run_write")[which]
+    copy = write.folder({"in/a.txt": "a"}).file("in/a.txt").in_a_new_process()
+    assert copy.text() == "a"
+    assert write.file("b", "in/b.txt").text() == "b"
+
+
 @pytest.mark.parametrize("content", ["a", None])
 def test_a_script_split_into_two_processes_has_the_same_results(content):
     """The first half returns the file's content, and the second half starts with it."""
@@ -370,6 +379,7 @@ def test_files_are_removed_together_with_their_script(tmp_path, monkeypatch):
     [
         ("def run_x() -> torch.nn.Module: ...", "run_x, its result: a module can be given"),
         ("def run_x() -> dict[str, Path]: ...", "a path can be given, and not come back"),
+        ("def run_x() -> dict[Path, str]: ...", "a path can be given, and not come back"),
         ("def run_x() -> int | BinaryIO: ...", "a binary file can be given"),
         ("def run_x(a: torch.utils.data.Dataset): ...", "run_x, a: Dataset cannot cross"),
         ("def get_x(a: list[Path]) -> type[torch.optim.Optimizer]: ...", "get_x, its result"),

@@ -280,7 +280,9 @@ def test_values_reach_tests_as_the_assignment_declares_them():
         (Pair, (1, [2]), Pair(1, [2.0])),
         (Pair, Named("Pair", {"rest": [2], "first": 1}), Pair(1, [2.0])),
         (set[float], {1}, {1.0}),
-        (set[float], None, set()),
+        (set[float], [1], [1]),
+        (Pair, [1, [2]], [1, [2]]),
+        (Pair, (1,), (1,)),
         (str | float, 1, 1.0),
         (str | float, None, None),
         (int | float, 1, 1),
@@ -375,6 +377,40 @@ def test_the_shape_of_a_result_follows_from_the_arguments():
 
 
 @pytest.mark.parametrize(
+    ("axes", "shapes", "result", "expected"),
+    [
+        (("n ... m",), ((2, 3, 4, 5),), "n ... m", (2, 3, 4, 5)),
+        (("n ...",), ((2, 3, 4),), "n", (2,)),
+        (("n *b", "*b m"), ((2, 3), (3, 5)), "m *b n", (5, 3, 2)),
+        (("#n", "#n"), ((5,), (1,)), "n", (5,)),
+        (("#n", "#n"), ((1,), (5,)), "n", (5,)),
+        (("#n", "#n"), ((0,), (1,)), "n", (0,)),
+        (("c _ _",), ((2, 3, 4),), "c _ _", None),
+        (("_n m", "_n"), ((2, 3), (9,)), "_n m", None),
+    ],
+)
+def test_axes_have_the_meaning_that_they_have_in_jaxtyping(axes, shapes, result, expected):
+    """Any axes may be in the middle, an axis may broadcast, and some may have any size."""
+    kinds = {f"x{number}": Float[Tensor, one] for number, one in enumerate(axes)}
+    given = dict(zip(kinds, map(torch.zeros, shapes), strict=True))
+    assert adapter(Float[Tensor, result], **kinds).expected_shape(given) == expected
+
+
+@pytest.mark.parametrize("bare", [Tensor, numpy.ndarray, numpy.ndarray[Any, Any]])
+def test_a_bare_annotation_says_nothing_about_shapes(bare):
+    """Neither do such arguments need to broadcast, nor does a result have their shape."""
+    make: Any = torch.zeros if bare is Tensor else numpy.zeros
+    own = adapter(bare, logits=bare, targets=bare)
+    given = own.bind((make((4, 10)), make((4,))), {})
+    assert own.sizes(given) == Sizes({}, None)
+    assert own.expected_shape(given) is None
+    for shape in [(), (4,), (4, 10), (7, 1)]:
+        assert fits(own.result, make(shape), own.sizes(given))
+    mixed = adapter(Float[Tensor, "... d"], weights=bare, x=Float[Tensor, "... n"], d=int)
+    assert mixed.expected_shape({"weights": make((3, 9)), "x": torch.zeros(5, 9), "d": 3}) == (5, 3)
+
+
+@pytest.mark.parametrize(
     ("axes", "lead", "shape"),
     [
         ("... n", (4,), (4, 3)),
@@ -419,6 +455,7 @@ def test_axes_are_named_as_the_annotation_names_them():
     assert axis_names(kind, 2) == ("queries", "d_v")
     assert axis_names(kind, 3) == ("the leading axis", "queries", "d_v")
     assert axis_names(kind, 4)[:2] == ("the first leading axis", "the second leading axis")
+    assert axis_names(TensorType("numeric", ("n", "...", "m")), 3) == ("n", "the leading axis", "m")
     bare = TensorType("numeric", ("...",))
     assert axis_names(bare, 2) == axis_names(PlainType(int), 2) == ("axis 0", "axis 1")
     assert axis_names(None, 0) == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import pytest
@@ -98,7 +98,8 @@ def test_a_value_has_a_name_only_if_one_call_gave_it():
     """Equal values are not the same value."""
     one, other = [1], [1]
     with observing() as seen:
-        seen.names += [(one, "encode"), (one, "encode"), (other, "a"), (other, "b")]
+        for value, name in [(one, "encode"), (one, "encode"), (other, "a"), (other, "b")]:
+            seen.note_name(value, name)
         assert name_of(one) == "encode"
         assert name_of(other) is None
         assert name_of([1]) is None
@@ -119,6 +120,14 @@ def test_a_tensor_of_the_submission_is_known_by_identity():
             ("seq", "d"),
             ("axis 0", "axis 1"),
         )
+
+
+def test_the_latest_answer_is_found_without_a_look_at_earlier_ones():
+    """A test may take thousands of items, and ask about each when it comes."""
+    own = torch.ones(2, 3)
+    with observing() as seen:
+        seen.returned += [cast(Returned, "an earlier answer"), returned(own)]
+        assert known_of(own) is seen.returned[1]
 
 
 @pytest.mark.parametrize(

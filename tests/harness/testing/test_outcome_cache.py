@@ -140,6 +140,20 @@ def test_a_missing_answer_is_never_remembered():
     assert isinstance(asked[-1].answer, StudentFault)
 
 
+def test_a_call_too_large_to_be_sent_is_no_fault_of_the_grader():
+    """A test may pass large answers on, all in one call; its fault stays the same when repeated."""
+    large = Call("run_x", {"n": 2, "all": [f"{number:0150}" for number in range(40_000)]})
+    fault = AnsweredCall(large, StudentFault(Status.CRASHED, "cannot be called"))
+    cache = OutcomeCache()
+    first = AnsweredCall(FIRST, Answer(value=5, digest=b"5"))
+    cache.learn(TEST, [first, fault], verdict_with(Status.CRASHED))
+    asked, outcome = cache.follow(TEST, lambda _: Answer(value=5, digest=b"5"))
+    assert ([one.call for one in asked], outcome) == ([FIRST], None)
+    replay = CallReplay(Submission(None).ask, [fault])
+    with pytest.raises(StudentFault, match="too late"):
+        replay.ask(replace(large))
+
+
 def test_answers_without_a_digest_are_not_remembered():
     """Without a digest, answers cannot be compared."""
     cache = cache_of_answers(5, 6, digested=False)

@@ -8,6 +8,7 @@ import numpy
 import pytest
 import torch
 
+from grader.core.wire.values import Named
 from grader.testing.structure import Difference, differences, explanation, side_by_side
 
 pytestmark = pytest.mark.unit
@@ -47,6 +48,12 @@ LONG = "a" * 30
          [("", "has 3 elements, where 1 was expected: 2 at [1] is too much", "")]),
         ((1, (2, 3)), (1, (2, 4)), [("[1][1]", "is 3", "4 was expected")]),
         (Pair(1, [2]), Pair(1, [3]), [(".two[0]", "is 2", "3 was expected")]),
+        (Named("Own", {"two": [2], "one": 1}), Pair(1, [2]), []),
+        (Named("Own", {"one": 1, "two": [2]}), Pair(1, [3]),
+         [(".two[0]", "is 2", "3 was expected")]),
+        (Named("Own", {"one": 1}), Named("Own", {"one": 1, "two": 2}),
+         [("", "has 1 field, where 2 were expected", "'two' is missing")]),
+        (Named("Own", {}), [1], [("", "is an Own, where a list was expected", "")]),
         ({"a": 1, "b": 2}, {"a": 1, "b": 3}, [("['b']", "is 2", "3 was expected")]),
         ({"a": 1}, {"b": 1}, [("", "has the wrong key 'a'", "'b' is missing")]),
         ({"a": 1}, {"a": 1, "b": 2},
@@ -207,3 +214,10 @@ LEADING = ("the leading axis", "queries", "d_v")
 def test_a_wrong_shape_is_explained_if_one_change_explains_it(names, wanted, got, sizes, said):
     """With no explanation, or with several, nothing is told."""
     assert explanation(names[: len(wanted)], wanted, got, sizes) == said
+
+
+def test_tensors_in_named_tuples_are_left_to_be_compared():
+    """Without an annotation a named tuple stays as it crossed: two of them have no truth value."""
+    one, other = (Named("Own", {"x": torch.ones(2), "y": 1}) for _ in range(2))
+    (found,) = differences(one, other)
+    assert (found.place, found.tensors is None) == (".x", False)

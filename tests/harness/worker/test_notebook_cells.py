@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.machinery
 import sys
@@ -15,9 +16,9 @@ from grader.worker.notebook import Cells, Shell, TookTooLong
 from grader.worker.notebook_magics import (
     ImportedNotebooks,
     NotebookModules,
-    Nothing,
     WrittenFiles,
 )
+from grader.worker.stub_packages import Silent, SilentModule
 
 pytestmark = pytest.mark.unit
 
@@ -77,6 +78,16 @@ def test_a_failed_cell_keeps_no_other_from_running(tmp_path):
     assert (wrong.value.lineno, Path(str(wrong.value.filename)).name) == (1, "cell 3")
 
 
+def test_adapters_that_return_objects_are_adapters_of_a_notebook_too(tmp_path):
+    """Their names begin with `get_`; a failed cell costs only what it would have defined."""
+    place = notebook(tmp_path / "n", "1 / 0\ndef get_lost(): pass", "def get_kept(): return 1")
+    names: dict[str, Any] = {}
+    Cells(60).run(names, place)
+    assert names["get_kept"]() == 1
+    with pytest.raises(NameError, match="so get_lost is not defined"):
+        names["get_lost"]()
+
+
 def test_the_first_error_is_raised_if_no_adapter_is_defined(tmp_path):
     place = notebook(tmp_path / "n", "x = 1", "x.y", "1 / 0")
     with pytest.raises(AttributeError):
@@ -131,15 +142,15 @@ def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
     ("name", "kind"),
     [
         ("google", ModuleType),
-        ("google.colab", Nothing),
-        ("google.colab.drive", Nothing),
+        ("google.colab", SilentModule),
+        ("google.colab.drive", SilentModule),
         ("google.cloud", None),
-        ("IPython", Nothing),
-        ("IPython.display", Nothing),
+        ("IPython", SilentModule),
+        ("IPython.display", SilentModule),
         ("IPythonic", None),
-        ("import_ipynb", Nothing),
-        ("nbimporter", Nothing),
-        ("importnb", Nothing),
+        ("import_ipynb", SilentModule),
+        ("nbimporter", SilentModule),
+        ("importnb", SilentModule),
         ("ipynb", ModuleType),
         ("ipynb.fs", ModuleType),
         ("ipynb.fs.full", ModuleType),
@@ -157,12 +168,30 @@ def test_modules_of_notebooks_are_stubs(shell, name, kind):
         finder.exec_module(module)
         assert type(module) is kind
         assert spec.submodule_search_locations == []
-        if kind is Nothing:
-            assert module.display(3).more.__name__ == f"{name}.display.more"
+        if kind is SilentModule:
+            assert type(module.display(3).more) is Silent
             assert [*module.items] == []
             assert not hasattr(module, "__wrapped__")
         is_shells = name.startswith("IPython")
         assert (vars(module).get("get_ipython", int)() is shell) is is_shells
+
+
+def test_magics_of_a_notebook_may_be_defined_with_the_help_of_ipython(shell):
+    """A class derives from one of IPython's, and a decorator hands its function back."""
+    finder = NotebookModules(shell)
+    spec = finder.find_spec("IPython.core.magic", None)
+    assert spec is not None
+    module: Any = finder.create_module(spec)
+
+    @module.magics_class
+    class Own(module.Magics):  # type: ignore[misc]
+        @module.line_magic
+        def twice(self, x: int) -> int:
+            return 2 * x
+
+    assert Own().twice(3) == 6
+    with contextlib.suppress(module.UsageError):
+        raise module.UsageError
 
 
 def test_a_notebook_is_imported_after_a_package_that_can(tmp_path, monkeypatch):

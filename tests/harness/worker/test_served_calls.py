@@ -45,6 +45,9 @@ def run_forbidden(x):
 def run_much(n):
     return "x" * n
 
+def run_much_that_is_forbidden(n):
+    return torch.add(torch.ones(n), 1)
+
 def run_input():
     return sys.stdin.read()
 
@@ -198,8 +201,10 @@ def test_an_absent_adapter_is_told_and_the_worker_goes_on(worker):
 def test_an_answer_that_is_too_large_is_replaced_by_words(worker):
     """Each part may cross, and all of them together may not."""
     assert worker.answer("run_much", n=10).value == "x" * 10
-    value = worker.answer("run_much", n=40 << 20).value
-    assert value == Foreign("a value that is too large to be an answer")
+    words = Foreign("a value that is too large to be an answer")
+    assert worker.answer("run_much", n=40 << 20).value == words
+    forbidden = worker.answer("run_much_that_is_forbidden", n=10 << 20)
+    assert (forbidden.value, [use.name for use in forbidden.uses]) == (words, ["torch.add"])
 
 
 def test_a_worker_has_its_scratch_folder_and_no_other_descriptor(worker):
