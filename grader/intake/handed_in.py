@@ -34,6 +34,7 @@ from grader.intake.copying import (
     PrivateCopy,
     SourceFile,
     content,
+    is_of_the_machine,
     survey,
 )
 from grader.intake.entry import Entry, Piece
@@ -75,11 +76,11 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
 
     Raises:
         Unreadable: if the entry cannot be opened.
-        CopyFailed: if pieces cannot be written.
+        CopyFailed: if pieces cannot be written, or the machine fails to read inside the context.
     """
     path = entry.path
     notes: tuple[str, ...] = ()
-    with contextlib.ExitStack() as stack:
+    with _errors_of_the_machine(), contextlib.ExitStack() as stack:
         if entry.pieces:
             try:
                 temporary = Path(tempfile.mkdtemp(dir=beside))
@@ -98,6 +99,17 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
             if others:
                 notes = (*notes, f"Left out (beside {shortened(name)}): {several(others)}.")
         yield HandedIn(source, name, notes)
+
+
+@contextlib.contextmanager
+def _errors_of_the_machine() -> Iterator[None]:
+    """Raises CopyFailed for an Unreadable that a fault of the machine caused."""
+    try:
+        yield
+    except Unreadable as problem:
+        if is_of_the_machine(problem.__cause__):
+            raise CopyFailed(str(problem)) from problem
+        raise
 
 
 def _opened(path: Path) -> OpenFolder | BinaryIO:
