@@ -162,10 +162,14 @@ def downloads_at(path: Path) -> Iterator[Download]:
 
     Items of a given folder are never downloads: each is a submission, under any name.
     """
-    if path.is_dir():
-        yield from _folder(path.resolve())
+    try:
+        is_folder, place = path.is_dir(), path.resolve()
+    except (OSError, RuntimeError):  # no name of a file, or links in a circle
+        return
+    if is_folder:
+        yield from _folder(place)
     elif path.suffix.lower() == ".zip":
-        for download in _zip(path.resolve()):
+        for download in _zip(place):
             yield download
             if len(download.items) == 1 and download.items[0].is_folder:
                 yield from _zip(download.path, f"{download.items[0].name}/")

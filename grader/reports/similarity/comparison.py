@@ -202,11 +202,14 @@ def _add_class(collection: _Collection, results: Results) -> None:
 
 
 def _add_others(collection: _Collection, folder: Path) -> None:
-    is_results = (folder / FILE).exists()
+    try:
+        is_results, is_there = (folder / FILE).exists(), folder.exists()
+    except OSError as error:
+        raise Refusal(f"{folder} cannot be read: {error.strerror}") from error
     try:
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
     except NothingToGrade as error:
-        if not folder.exists():
+        if not is_there:
             raise Refusal(str(error)) from error
         why = str(error)
         if is_results:
