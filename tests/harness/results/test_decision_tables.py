@@ -279,6 +279,14 @@ def test_a_table_that_is_not_of_times_is_refused(
     assert said in str(refused.value)
 
 
+def test_a_table_of_times_with_a_name_that_no_file_has_is_refused(tmp_path: Path) -> None:
+    """TOML can write any character."""
+    results = a_class(tmp_path)
+    (tmp_path / "decisions.toml").write_text('[[times]]\ntable = "a\\u0000"\n')
+    with pytest.raises(BadDecisions, match=r"a\\x00' cannot be read: embedded null byte$"):
+        open_settling(results)
+
+
 def test_a_decided_time_replaces_those_of_tables_and_platforms(tmp_path: Path) -> None:
     """The last table counts. Each time knows the decision that set it."""
     results = a_class(tmp_path)
