@@ -97,7 +97,7 @@ class IntakeClient:
         kind: str,
         read: Callable[[Any], Result],
     ) -> Result:
-        self._order({"entry": entry.as_json(), "into": os.fspath(into)} | order)
+        self._order({"entry": entry.alone.as_json(), "into": os.fspath(into)} | order)
         answer = self._answer()
         if "failed" in answer:
             raise CopyFailed(str(answer["failed"]))
