@@ -365,8 +365,8 @@ def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[
 
 
 READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
-# Recognised as submissions, so that each gets a row that says what to do.
-FOREIGN = (".rar", ".7z", ".tar.zst", ".zst", ".gz", ".bz2", ".xz")
+# The others are recognised as submissions, so that each gets a row that says what to do.
+ARCHIVES = (*READABLE, ".rar", ".7z", ".tar.zst", ".zst", ".gz", ".bz2", ".xz")
 _FOREIGN_BEGINNINGS = {
     b"Rar!": "a RAR archive",
     b"7z\xbc\xaf": "a 7-Zip archive",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grader.core.names import natural_order, nearest, printable, several
 from grader.core.text import quantity
-from grader.intake.archives import FOREIGN, READABLE
+from grader.intake.archives import ARCHIVES, READABLE
 from grader.intake.downloads import (
     canvas_download,
     classroom_clones,
@@ -23,10 +23,10 @@ from grader.intake.downloads import (
 )
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
 from grader.intake.gradescope import gradescope_export
-from grader.intake.limits import CODE, MIB, is_clutter, is_clutter_folder
+from grader.intake.limits import CODE, MIB, is_clutter_item
 from grader.intake.open_folder import is_file_at, kind_in_words, read_bounded
 
-_SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
+_SUFFIXES = tuple(sorted((*ARCHIVES, *CODE), key=len, reverse=True))
 # An adapter's definition in a Python file or in a cell of a notebook.
 _DEFINED = re.compile(rb'(?:^|"|\\n)def (run_\w+)', re.MULTILINE)
 _PLATFORMS = (gradescope_export, moodle_download, canvas_download, classroom_clones)
@@ -155,7 +155,7 @@ def _folder_of_submissions(path: Path) -> Discovery:
             continue
         except OSError as error:
             raise NothingToGrade(f"{_shown(place)} cannot be read: {error.strerror}") from error
-        if is_clutter((item.name,)) or is_clutter_folder(item.name):
+        if is_clutter_item(item.name):
             if item.name not in (".DS_Store", "__MACOSX"):
                 skipped.append(Skipped(place, "hidden, or made by a tool"))
         elif stat.S_ISREG(mode) and not _is_submission_file(item.name, mode):
