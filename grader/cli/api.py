@@ -129,7 +129,7 @@ def batch(
     course = find_assignment(Path(assignment))
     people = None if roster is None else read_roster(Path(roster))
     places = [Path(path) for path in paths]
-    discovery = discover(places, adapters)
+    discovery = discover(places, adapters, Path(out))
     if people is not None:
         discovery = attribute(discovery.entries, people).applied_to(discovery)
     with (

@@ -399,7 +399,7 @@ def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[En
     if not lacking:
         return []
     hashes = store.submission_hashes()
-    found = discover([Path(path) for path in store.paths()], adapters).entries
+    found = discover([Path(path) for path in store.paths()], adapters, store.folder).entries
     return [
         entry
         for entry, own in under_graded_names(found, hashes, fingerprint).items()

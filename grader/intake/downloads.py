@@ -156,17 +156,18 @@ class Download:
                 raise Unreadable(f"it cannot be unpacked: {error}") from error
 
 
-def downloads_at(path: Path) -> Iterator[Download]:
+def downloads_at(path: Path, results: Path | None = None) -> Iterator[Download]:
     """Yields possible downloads at a given path: the path itself, and the folder that a zip holds.
 
-    Items of a given folder are never downloads: each is a submission, under any name.
+    Items of a given folder are never downloads: each is a submission, under any name, except the
+    folder of a batch's `results`.
     """
     try:
         is_folder, place = path.is_dir(), path.resolve()
     except (OSError, RuntimeError):  # no name of a file, or links in a circle
         return
     if is_folder:
-        yield from _folder(place)
+        yield from _folder(place, results)
     elif path.suffix.lower() == ".zip":
         for download in _zip(place):
             yield download
@@ -174,13 +175,14 @@ def downloads_at(path: Path) -> Iterator[Download]:
                 yield from _zip(download.path, f"{download.items[0].name}/")
 
 
-def _folder(path: Path) -> Iterator[Download]:
+def _folder(path: Path, results: Path | None) -> Iterator[Download]:
     """Yields a folder as a download, if it can be read."""
     try:
         with os.scandir(path) as scan:
-            entries = [entry for entry in scan if not entry.is_symlink()]
+            there = [entry for entry in scan if not entry.is_symlink()]
     except OSError:
         return
+    entries = [entry for entry in there if Path(entry.path) != results]
     items = [
         DownloadItem(
             entry.name, entry.is_dir(), entry.is_dir() and os.path.lexists(f"{entry.path}/.git")

@@ -227,7 +227,7 @@ def _add_others(collection: _Collection, folder: Path) -> None:
 def _entries(results: Results) -> Sequence[Entry]:
     options = results.options() or {}
     adapters = str(options.get("adapters", _ADAPTERS))
-    there = discover([Path(path) for path in results.paths()], adapters).entries
+    there = discover([Path(path) for path in results.paths()], adapters, results.folder).entries
     return [*under_graded_names(there, results.submission_hashes(), fingerprint)]
 
 
