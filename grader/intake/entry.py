@@ -104,4 +104,4 @@ def normalised(text: str) -> str:
 
 def names_of(people: Iterable[Author]) -> str:
     """Returns the people's names, or their addresses or ids where no name is known."""
-    return ", ".join(one.name or one.email or one.id for one in people)
+    return ", ".join(one.called for one in people)
