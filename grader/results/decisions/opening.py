@@ -14,6 +14,7 @@ from typing import TypeVar
 from grader.core.assignment import NoAssignment, find_assignment
 from grader.core.late_rule import LateRule, moment_in
 from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
+from grader.core.text import table_text
 from grader.results.anonymous import AnonymousResults, Mask
 from grader.results.decisions.decision import (
     BadDecisions,
@@ -99,13 +100,12 @@ def _rows(file: Path) -> list[list[str]]:
     try:
         with file.open("rb") as opened:
             content = opened.read(_LARGEST + 1)
-        text = content.decode("utf-8-sig")
     except OSError as error:
         raise BadDecisions(f"{file} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BadDecisions(f"{file} is not a CSV file in UTF-8: save it as CSV UTF-8") from error
     except ValueError as error:  # a name that no file can have
         raise BadDecisions(f"{str(file)!r} cannot be read: {error}") from error
+    if (text := table_text(content)) is None:
+        raise BadDecisions(f"{file} is not a CSV file in UTF-8: save it as CSV UTF-8")
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     try:

@@ -259,11 +259,18 @@ def test_a_table_of_times_may_have_any_separator_and_other_rows(
     assert [whom.author for whom, _ in times_of(tmp_path, table)] == whoms
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_table_of_times_may_have_any_encoding_of_a_roster(tmp_path: Path, encoding: str) -> None:
+    """A spreadsheet saves both in the same way."""
+    table = "Straße,Name,Time\nä,Bob Roe,2026-10-05\n".encode(encoding)
+    assert [whom.author for whom, _ in times_of(tmp_path, table)] == [BOB]
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
         ("id,time\n", "is not a table of times: it needs a header and a row for each"),
-        (b"id,time\n11,\xff\n", "is not a CSV file in UTF-8: save it as CSV UTF-8"),
+        (b"id,time\n11,\x81\n", "is not a CSV file in UTF-8: save it as CSV UTF-8"),
         ("id,when\n11,2026-10-05", "no column for times, such as submitted_at: it has id, when"),
         ("who,time\n11,2026-10-05", "no column for people, such as id or name: it has who, time"),
         ("id,time\n\n12,now", "times.csv:3: 'now' is not a time such as"),
