@@ -134,7 +134,7 @@ def batch(
     places = [Path(path) for path in paths]
     course = _assignment(assignment, places)
     people = None if roster is None else read_roster(Path(roster))
-    discovery = discover(places, adapters)
+    discovery = discover(places, adapters, Path(out))
     if people is not None:
         discovery = attribute(discovery.entries, people).applied_to(discovery)
     with (

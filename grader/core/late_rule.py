@@ -1,8 +1,9 @@
-"""The rule for late submissions, from the table `[tool.grader.late]`."""
+"""The rule for late submissions, from the table `[tool.grader.late]`, and platforms' times."""
 
 from __future__ import annotations
 
 import datetime
+import re
 import zoneinfo
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,6 +90,20 @@ def read_rule(table: object) -> LateRule:
     if last is not None and rule.local(last) < rule.local(due):
         raise BadRule("last lies before due")
     return rule
+
+
+def moment_in(text: str) -> datetime.datetime | None:
+    """Returns the time that a text gives, of ISO 8601 or as platforms write it; None for others.
+
+    Platforms write `2026-10-03 17:34:00.861687000 -0700` or `… UTC`. A time is in `YEARS`.
+    """
+    written = re.sub(r"\s+(UTC|GMT|Z)$", "Z", text.strip())
+    written = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", written)
+    try:
+        moment = datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", written))
+    except ValueError:
+        return None
+    return moment if moment.year in YEARS else None
 
 
 def _zone(name: object) -> str:

@@ -97,3 +97,8 @@ class Author:
     name: str = ""
     id: str = ""
     email: str = ""
+
+    @property
+    def called(self) -> str:
+        """Returns the person's name, or the address or id where no name is known."""
+        return self.name or self.email or self.id

@@ -153,6 +153,19 @@ def source_text(content: bytes) -> str:
         return _as_utf8(content)
 
 
+def table_text(content: bytes) -> str | None:
+    """Returns a CSV file's text, in UTF-8, UTF-16 or Windows' own encoding; None if it has none."""
+    is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if is_wide else ("utf-8-sig", "cp1252"):
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return text
+    return None
+
+
 def unusual_encoding(content: bytes) -> str | None:
     """Returns the encoding that a file declares if no editor offers it."""
     name = _declared(_with_plain_line_ends(content))

@@ -17,6 +17,7 @@ from grader.core.assignment import Assignment, Settings
 from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING, needs_words
 from grader.core.names import several
+from grader.core.text import first_line
 from grader.core.verdict import Grade, Status, Verdict
 from grader.explain.mistakes.clusters import apply_names
 from grader.grading.fingerprints import SHARED, grade_key, without_parameters
@@ -289,8 +290,7 @@ class _StandingVerdicts:
 def _depends_on_others(verdict: Verdict) -> bool:
     """Returns whether a test was not run because of others, by the headline of its loss."""
     is_lost = verdict.status in (Status.TIMEOUT, Status.CRASHED)
-    headline = (verdict.message or "").partition("\n")[0]
-    return is_lost and any(said in headline for said in (USED_UP, NOT_CALLED))
+    return is_lost and any(said in first_line(verdict.message) for said in (USED_UP, NOT_CALLED))
 
 
 _CHANGED = "it was changed or taken away since it was graded: grade it again"
@@ -399,7 +399,7 @@ def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[En
     if not lacking:
         return []
     hashes = store.submission_hashes()
-    found = discover([Path(path) for path in store.paths()], adapters).entries
+    found = discover([Path(path) for path in store.paths()], adapters, store.folder).entries
     return [
         entry
         for entry, own in under_graded_names(found, hashes, fingerprint).items()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from grader.core.assignment import Assignment, BadAssignment, Settings
 from grader.core.explanation import Words
 from grader.core.names import CPU, meant
-from grader.core.text import Refusal
+from grader.core.text import PlainData, Refusal
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.grading.fingerprints import hashes_by_test, suite_hash
 from grader.intake.entry import Entry
@@ -45,7 +45,7 @@ SEEDS = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(PlainData):
     """The options that a grade depends on, in addition to the submission and the assignment.
 
     The fields are those of `Settings`. If `seed` is None, a seed is drawn.
@@ -90,15 +90,6 @@ class Options:
             **self.as_json() | chosen,
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns the options as they are kept with the grades."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Options:
-        """Returns the options that `as_json` wrote."""
-        return cls(**{**row, "exercises": tuple(row["exercises"])})
-
 
 def hashed(settings: Settings, assignment: Assignment) -> Settings:
     """Returns the settings with the hashes of the tests."""
@@ -125,7 +116,7 @@ def _listed(exercises: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Task(PlainData):
     """A submission that needs a grade: its place in the class, its hash, its cache key.
 
     `kept` are the verdicts of an earlier grade that stand; only the other tests are run. `carried`
@@ -142,14 +133,10 @@ class Task:
     wrong: Mapping[str, Status] | None = None
     late_import: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns the part of the task that a judge needs, without the submission itself."""
-        return {
-            "submission_hash": self.submission_hash,
-            "kept": [verdict.as_whole_json() for verdict in self.kept],
-            "carried": [asdict(one) for one in self.carried],
-            "late_import": self.late_import,
-        }
+    @property
+    def alone(self) -> Task:
+        """Returns the task for a judge, which need not know the submission's people."""
+        return replace(self, entry=self.entry.alone)
 
     def ungraded(self, settings: Settings, problem: str | None) -> Grade:
         """Returns the grade of a submission that is not graded, for a reason not its own."""
@@ -166,14 +153,6 @@ class Task:
             isolation={},
             tests=(),
         )
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any], entry: Entry) -> Task:
-        """Returns the task that `as_json` wrote, for the submission `entry`."""
-        kept = tuple(Verdict.from_json(verdict) for verdict in row["kept"])
-        carried = tuple(Carried(**one) for one in row["carried"])
-        late = row["late_import"]
-        return cls(entry, 0, row["submission_hash"], "", kept, carried, late_import=late)
 
 
 @dataclass(frozen=True, slots=True)

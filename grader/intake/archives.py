@@ -23,7 +23,13 @@ from typing import IO, BinaryIO, Protocol, cast
 
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
-from grader.intake.copying import IMPOSSIBLE_NAME, Admission, CopyFailed, PrivateCopy
+from grader.intake.copying import (
+    IMPOSSIBLE_NAME,
+    Admission,
+    CopyFailed,
+    PrivateCopy,
+    is_of_the_machine,
+)
 from grader.intake.limits import MIB, CopyLimits, size_in_words
 from grader.intake.open_folder import CHUNK
 
@@ -359,8 +365,8 @@ def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[
 
 
 READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
-# Recognised as submissions, so that each gets a row that says what to do.
-FOREIGN = (".rar", ".7z", ".tar.zst", ".zst", ".gz", ".bz2", ".xz")
+# The others are recognised as submissions, so that each gets a row that says what to do.
+ARCHIVES = (*READABLE, ".rar", ".7z", ".tar.zst", ".zst", ".gz", ".bz2", ".xz")
 _FOREIGN_BEGINNINGS = {
     b"Rar!": "a RAR archive",
     b"7z\xbc\xaf": "a 7-Zip archive",
@@ -393,11 +399,16 @@ def unpack(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admission:
 
 @contextlib.contextmanager
 def archive_errors() -> Iterator[None]:
-    """Raises every error of the standard library on a damaged archive as Unreadable."""
+    """Raises every error of the standard library on a damaged archive as Unreadable.
+
+    An error of the machine becomes CopyFailed, also where the standard library hides it.
+    """
     try:
         yield
     except (Unreadable, CopyFailed, MemoryError):
         raise
     except Exception as error:  # its parsers raise exceptions of every type
+        if is_of_the_machine(error) or is_of_the_machine(error.__context__):
+            raise CopyFailed("the archive cannot be read, by the machine's fault") from error
         reason = shortened(str(error)) or type(error).__name__
         raise Unreadable(f"the archive is damaged or no zip or tar: {reason}") from error

@@ -31,9 +31,10 @@ _LOOK_EVERY = 1.0  # seconds
 _ENGINE = Path(__file__).resolve().parents[2]
 # The same UTF-8 mode on both ends: file names then are the same bytes.
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
-_BOOT = (
+# The code of a process; its module's `main` serves.
+BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.intake.limits import Bounds; from grader.intake.process import main; "
+    "from grader.intake.limits import Bounds; from {} import main; "
     "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
 )
 _WISH = "hand in the source code without data"
@@ -51,7 +52,7 @@ class IntakeClient:
     `longest_answer` the bytes that an answer may have.
     """
 
-    boot: ClassVar[str] = _BOOT
+    boot: ClassVar[str] = BOOT.format("grader.intake.process")
     longest_answer: ClassVar[int] = MIB
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
@@ -97,7 +98,7 @@ class IntakeClient:
         kind: str,
         read: Callable[[Any], Result],
     ) -> Result:
-        self._order({"entry": entry.as_json(), "into": os.fspath(into)} | order)
+        self._order({"entry": entry.alone.as_json(), "into": os.fspath(into)} | order)
         answer = self._answer()
         if "failed" in answer:
             raise CopyFailed(str(answer["failed"]))

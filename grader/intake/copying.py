@@ -267,7 +267,7 @@ class CopyFailed(Exception):
     """The grader could not write its copy (a full disk, say): no submission is at fault."""
 
 
-def is_of_the_machine(problem: BaseException) -> bool:
+def is_of_the_machine(problem: BaseException | None) -> bool:
     """Returns whether this machine, and not a submission, caused an exception."""
     return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grader.core.names import natural_order, nearest, printable, several
 from grader.core.text import quantity
-from grader.intake.archives import FOREIGN, READABLE
+from grader.intake.archives import ARCHIVES, READABLE
 from grader.intake.downloads import (
     canvas_download,
     classroom_clones,
@@ -23,17 +23,21 @@ from grader.intake.downloads import (
 )
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
 from grader.intake.gradescope import gradescope_export
-from grader.intake.limits import CODE, MIB, is_clutter, is_clutter_folder
+from grader.intake.limits import CODE, MIB, is_clutter_item
 from grader.intake.open_folder import is_file_at, kind_in_words, read_bounded
 
-_SUFFIXES = tuple(sorted((*READABLE, *FOREIGN, *CODE), key=len, reverse=True))
+_SUFFIXES = tuple(sorted((*ARCHIVES, *CODE), key=len, reverse=True))
 # An adapter's definition in a Python file or in a cell of a notebook.
 _DEFINED = re.compile(rb'(?:^|"|\\n)def (run_\w+)', re.MULTILINE)
 _PLATFORMS = (gradescope_export, moodle_download, canvas_download, classroom_clones)
 
 
-def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
+def discover(
+    paths: Sequence[Path], adapters: str = "adapters.py", out: Path | None = None
+) -> Discovery:
     """Finds the submissions in `paths`: downloads, folders of submissions, or submissions.
+
+    `out` is the folder of a batch's results, which may lie among the submissions.
 
     Each person's latest submission counts. Names are unique: if two submissions have the same
     name, the second one gets a number, and a note says so. Among paths that are no downloads, one
@@ -42,10 +46,11 @@ def discover(paths: Sequence[Path], adapters: str = "adapters.py") -> Discovery:
     Raises:
         NothingToGrade: if a path is missing or holds no submission.
     """
-    downloads = [_download(path) for path in paths]
+    results = Path(os.path.realpath(out)) if out else None
+    downloads = [_download(path, results) for path in paths]
     are_known = all(download is not None for download in downloads) or len(paths) == 1
     found = [
-        _in_a_line(_recognise(path, adapters, download, are_known))
+        _in_a_line(_recognise(path, adapters, download, are_known, results))
         for path, download in zip(paths, downloads, strict=True)
     ]
     unique = {(entry.path, entry.pieces): entry for one in found for entry in one.entries}
@@ -73,7 +78,9 @@ def single(path: Path) -> Entry:
     return Entry(_name(named.name, mode), resolved)
 
 
-def _recognise(path: Path, adapters: str, download: Discovery | None, is_known: bool) -> Discovery:
+def _recognise(
+    path: Path, adapters: str, download: Discovery | None, is_known: bool, results: Path | None
+) -> Discovery:
     """Returns the submissions of a download, of a single one's file or folder, or of a folder.
 
     A `download` that is not known to be the platform's is a single submission.
@@ -83,7 +90,7 @@ def _recognise(path: Path, adapters: str, download: Discovery | None, is_known: 
         return download if is_known else Discovery((single(path),), notes=(_as_download(path),))
     if not is_folder:
         return Discovery((single(path),))
-    return _one_folder(path, adapters) or _folder_of_submissions(path)
+    return _one_folder(path, adapters) or _folder_of_submissions(path, results)
 
 
 def _in_a_line(found: Discovery) -> Discovery:
@@ -99,12 +106,12 @@ def _in_a_line(found: Discovery) -> Discovery:
     return Discovery(latest.entries, skipped, (*found.notes, *latest.notes), lines)
 
 
-def _download(path: Path) -> Discovery | None:
+def _download(path: Path, results: Path | None = None) -> Discovery | None:
     """Returns the submissions of a platform's download, which is a folder or still zipped.
 
     Students name files as other platforms do: the platform that names the most items counts.
     """
-    for download in downloads_at(path):
+    for download in downloads_at(path, results):
         read = (platform(download) for platform in _PLATFORMS)
         if found := [one for one in read if one is not None and one.entries]:
             return min(found, key=lambda one: sum(not item.later for item in one.skipped))
@@ -142,7 +149,7 @@ def _are_rivals(folder: Path, adapters: str) -> bool:
     return most > 1 and 2 * most > len(files)
 
 
-def _folder_of_submissions(path: Path) -> Discovery:
+def _folder_of_submissions(path: Path, results: Path | None) -> Discovery:
     """Returns the entries of a folder whose every entry is a submission or is skipped."""
     folder = path.resolve()
     entries: list[Entry] = []
@@ -155,9 +162,11 @@ def _folder_of_submissions(path: Path) -> Discovery:
             continue
         except OSError as error:
             raise NothingToGrade(f"{_shown(place)} cannot be read: {error.strerror}") from error
-        if is_clutter((item.name,)) or is_clutter_folder(item.name):
+        if is_clutter_item(item.name):
             if item.name not in (".DS_Store", "__MACOSX"):
                 skipped.append(Skipped(place, "hidden, or made by a tool"))
+        elif place == results:
+            skipped.append(Skipped(place, "the folder of the results"))
         elif stat.S_ISREG(mode) and not _is_submission_file(item.name, mode):
             skipped.append(Skipped(place, _no_submission(mode)))
         else:  # links and special files too: intake says why it does not read them

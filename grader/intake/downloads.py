@@ -28,15 +28,14 @@ from grader.core.names import printable, several
 from grader.core.submission import Author, Unreadable
 from grader.core.text import enumerated
 from grader.intake.archives import (
-    FOREIGN,
-    READABLE,
+    ARCHIVES,
     check_readable,
     member_name,
     opened_zip,
     slashed,
 )
 from grader.intake.entry import Discovery, Entry, Piece, Skipped, names_of, normalised
-from grader.intake.limits import CODE, DOWNLOAD_LIMITS, is_clutter, is_clutter_folder
+from grader.intake.limits import CODE, DOWNLOAD_LIMITS, is_clutter_item
 from grader.intake.open_folder import open_file, read_bounded
 
 
@@ -85,7 +84,7 @@ def _key(author: Author) -> tuple[str, ...]:
 
 # Raised by `zipfile` and the decompressors for a file that is not a zip, damaged or encrypted.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError)
-_SUBMISSIONS = (*CODE, *READABLE, *FOREIGN)
+_SUBMISSIONS = (*CODE, *ARCHIVES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,27 +156,33 @@ class Download:
                 raise Unreadable(f"it cannot be unpacked: {error}") from error
 
 
-def downloads_at(path: Path) -> Iterator[Download]:
+def downloads_at(path: Path, results: Path | None = None) -> Iterator[Download]:
     """Yields possible downloads at a given path: the path itself, and the folder that a zip holds.
 
-    Items of a given folder are never downloads: each is a submission, under any name.
+    Items of a given folder are never downloads: each is a submission, under any name, except the
+    folder of a batch's `results`.
     """
-    if path.is_dir():
-        yield from _folder(path.resolve())
+    try:
+        is_folder, place = path.is_dir(), path.resolve()
+    except (OSError, RuntimeError):  # no name of a file, or links in a circle
+        return
+    if is_folder:
+        yield from _folder(place, results)
     elif path.suffix.lower() == ".zip":
-        for download in _zip(path.resolve()):
+        for download in _zip(place):
             yield download
             if len(download.items) == 1 and download.items[0].is_folder:
                 yield from _zip(download.path, f"{download.items[0].name}/")
 
 
-def _folder(path: Path) -> Iterator[Download]:
+def _folder(path: Path, results: Path | None) -> Iterator[Download]:
     """Yields a folder as a download, if it can be read."""
     try:
         with os.scandir(path) as scan:
-            entries = [entry for entry in scan if not entry.is_symlink()]
+            there = [entry for entry in scan if not entry.is_symlink()]
     except OSError:
         return
+    entries = [entry for entry in there if Path(entry.path) != results]
     items = [
         DownloadItem(
             entry.name, entry.is_dir(), entry.is_dir() and os.path.lexists(f"{entry.path}/.git")
@@ -209,11 +214,7 @@ def _zip(path: Path, top: str = "") -> Iterator[Download]:
 
 
 def _without_clutter(items: list[DownloadItem]) -> tuple[DownloadItem, ...]:
-    wanted = (
-        item
-        for item in items
-        if item.name and not (is_clutter_folder(item.name) or is_clutter((item.name,)))
-    )
+    wanted = (item for item in items if item.name and not is_clutter_item(item.name))
     return tuple(sorted(wanted, key=lambda item: item.name))
 
 
@@ -225,8 +226,6 @@ _ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>[0-9A-Za-z]+)" + _CANVAS
 _TYPED = {"text": "text entry.html", "link": "web address.html"}
 # Canvas renames a file that is handed in again under its old name: `name-1.py`.
 _AGAIN = re.compile(r"(?P<stem>.+?)-(?P<again>\d{1,3})(?P<suffix>(?:\.[A-Za-z][A-Za-z0-9]*)+)")
-_ARCHIVES = (*READABLE, *FOREIGN)
-_CODE = (*CODE, *_ARCHIVES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +305,7 @@ def _is_first_sure(found: Sequence[_Attachment], usual: float) -> bool:
 
 def _attachment(item: DownloadItem, person: str, found: re.Match[str]) -> _Attachment:
     name, again = found["file"] or _TYPED[found["typed"]], 0
-    if name.lower().endswith(_CODE) and (numbered := _AGAIN.fullmatch(name)):
+    if name.lower().endswith(_SUBMISSIONS) and (numbered := _AGAIN.fullmatch(name)):
         name, again = numbered["stem"] + numbered["suffix"], int(numbered["again"])
     return _Attachment(
         item=item,
@@ -331,7 +330,7 @@ def _latest(own: Sequence[_Attachment]) -> list[_Attachment]:
     latest: dict[str, _Attachment] = {}
     for one in sorted(own, key=lambda one: (one.again, one.number)):
         latest[one.name] = one
-    archives = [one for one in latest.values() if one.name.lower().endswith(_ARCHIVES)]
+    archives = [one for one in latest.values() if one.name.lower().endswith(ARCHIVES)]
     last = max(archives, key=lambda one: one.number, default=None)
     return [one for one in latest.values() if one not in archives or one is last]
 

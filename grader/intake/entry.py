@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime
-import os
 import unicodedata
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from grader.core.names import printable
 from grader.core.submission import Author
-from grader.core.text import Refusal
+from grader.core.text import PlainData, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(PlainData):
     """A submission before it is taken in: a printable name, and where it lies.
 
     `path` is its folder or file; or else a platform's download, a folder or a zip, of which
@@ -58,23 +56,10 @@ class Entry:
         places = [Path(piece.place).name for piece in self.pieces] or [self.path.name]
         return tuple(printable(name) for name in places)
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns the entry as JSON for the intake process, without its authors."""
-        pieces = [[piece.place, piece.name] for piece in self.pieces]
-        return {
-            "name": self.name,
-            "path": os.fspath(self.path),
-            "pieces": pieces,
-            "left_out": list(self.left_out),
-            "refused": self.refused,
-        }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Entry:
-        """Returns the entry that `as_json` wrote, without its authors."""
-        pieces = tuple(Piece(place, name) for place, name in row["pieces"])
-        left_out, refused = tuple(row["left_out"]), row["refused"]
-        return cls(row["name"], Path(row["path"]), pieces, left_out=left_out, refused=refused)
+    @property
+    def alone(self) -> Entry:
+        """Returns the entry for other processes, which need not know its people and its time."""
+        return replace(self, authors=(), late=False, order=0, handed_in=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +104,4 @@ def normalised(text: str) -> str:
 
 def names_of(people: Iterable[Author]) -> str:
     """Returns the people's names, or their addresses or ids where no name is known."""
-    return ", ".join(one.name or one.email or one.id for one in people)
+    return ", ".join(one.called for one in people)

@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from grader.core.late_rule import moment_in
 from grader.core.names import printable, several, shortened
 from grader.core.submission import Author, Unreadable
 from grader.intake.downloads import Download, DownloadItem
@@ -217,9 +218,5 @@ def _text(value: object) -> str:
 
 def _moment(value: object) -> datetime | None:
     """Returns the time in a text like `2026-04-26 17:34:00.861687000 Z`; None if it has none."""
-    text = re.sub(r"(\.\d{6})\d*", r"\1", _text(value)).replace(" UTC", "Z").replace(" Z", "Z")
-    try:
-        moment = datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    moment = moment_in(_text(value))
+    return moment.replace(tzinfo=moment.tzinfo or UTC) if moment else None

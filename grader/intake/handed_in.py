@@ -20,8 +20,7 @@ from grader.core.names import several, shortened
 from grader.core.scratch import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.archives import (
-    FOREIGN,
-    READABLE,
+    ARCHIVES,
     archive_errors,
     member_parts,
     slashed,
@@ -34,16 +33,11 @@ from grader.intake.copying import (
     PrivateCopy,
     SourceFile,
     content,
+    is_of_the_machine,
     survey,
 )
 from grader.intake.entry import Entry, Piece
-from grader.intake.limits import (
-    CODE,
-    DEFAULT_LIMITS,
-    DOWNLOAD_LIMITS,
-    is_clutter,
-    is_clutter_folder,
-)
+from grader.intake.limits import CODE, DEFAULT_LIMITS, DOWNLOAD_LIMITS, is_clutter_item
 from grader.intake.open_folder import (
     FolderItem,
     OpenFolder,
@@ -53,7 +47,6 @@ from grader.intake.open_folder import (
     open_file,
 )
 
-_ARCHIVES = (*READABLE, *FOREIGN)
 _NESTED = 4  # folders that hold nothing but one folder
 
 
@@ -75,11 +68,11 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
 
     Raises:
         Unreadable: if the entry cannot be opened.
-        CopyFailed: if pieces cannot be written.
+        CopyFailed: if pieces cannot be written, or the machine fails to read inside the context.
     """
     path = entry.path
     notes: tuple[str, ...] = ()
-    with contextlib.ExitStack() as stack:
+    with _errors_of_the_machine(), contextlib.ExitStack() as stack:
         if entry.pieces:
             try:
                 temporary = Path(tempfile.mkdtemp(dir=beside))
@@ -98,6 +91,17 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
             if others:
                 notes = (*notes, f"Left out (beside {shortened(name)}): {several(others)}.")
         yield HandedIn(source, name, notes)
+
+
+@contextlib.contextmanager
+def _errors_of_the_machine() -> Iterator[None]:
+    """Raises CopyFailed for an Unreadable that a fault of the machine caused."""
+    try:
+        yield
+    except Unreadable as problem:
+        if is_of_the_machine(problem.__cause__):
+            raise CopyFailed(str(problem)) from problem
+        raise
 
 
 def _opened(path: Path) -> OpenFolder | BinaryIO:
@@ -135,7 +139,7 @@ def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
         else:
             admission = _unzip(download, entry.pieces, copy)
     laid = list(folder.iterdir())
-    if len(laid) == 1 and laid[0].is_file() and laid[0].name.lower().endswith((*CODE, *_ARCHIVES)):
+    if len(laid) == 1 and laid[0].is_file() and laid[0].name.lower().endswith((*CODE, *ARCHIVES)):
         return laid[0], admission.notes()
     return folder, admission.notes()
 
@@ -191,7 +195,7 @@ def archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
     for _ in range(_NESTED):
         items = _listed(folder, place)
         names = [item.name for item in items]
-        archives = [i.name for i in items if i.is_file and i.name.lower().endswith(_ARCHIVES)]
+        archives = [i.name for i in items if i.is_file and i.name.lower().endswith(ARCHIVES)]
         if len(archives) == 1:
             others = [name for name in names if name not in archives]
             code = any(name.lower().endswith(CODE) for name in others)
@@ -209,11 +213,7 @@ def _listed(folder: OpenFolder, place: Parts) -> list[FolderItem]:
         items = folder.listed(place, DOWNLOAD_LIMITS.entries)
     except OSError:
         return []
-    wanted = (
-        item
-        for item in items
-        if not (item.is_link or is_clutter_folder(item.name) or is_clutter((item.name,)))
-    )
+    wanted = (item for item in items if not (item.is_link or is_clutter_item(item.name)))
     return sorted(wanted, key=lambda item: item.name)
 
 

@@ -98,6 +98,11 @@ def is_clutter_folder(name: str) -> bool:
     return name.startswith(".") or name in _CLUTTER_FOLDERS or name.endswith(".egg-info")
 
 
+def is_clutter_item(name: str) -> bool:
+    """Returns whether tools make files or folders of this name, wherever they lie."""
+    return is_clutter_folder(name) or is_clutter((name,))
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The bounds of the intake process: growth of memory in bytes, processor time, wall time.

@@ -74,6 +74,14 @@ def is_file_at(path: Path) -> bool:
         return False
 
 
+def is_folder_at(path: Path) -> bool:
+    """Returns whether a path leads to a folder, also if it may not be looked up."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def kind_in_words(mode: int) -> str:
     """Returns the kind of a file of this mode in words, with an article."""
     kinds = {

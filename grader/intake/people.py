@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.core.names import printable, several
 from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
-from grader.core.text import Refusal
+from grader.core.text import Refusal, table_text
 from grader.intake.entry import Discovery, Entry, names_of, normalised
 from grader.intake.limits import MIB
 from grader.intake.open_folder import read_bounded
@@ -118,15 +118,9 @@ def _text(path: Path) -> str:
         raise BadRoster(f"{_shown(path)} is larger than {_LARGEST // MIB} MB, and no roster")
     if content.startswith(b"PK"):
         raise BadRoster(f"{_shown(path)} is a spreadsheet or a zip: save the roster as CSV")
-    encodings = ["utf-16"] if content[:2] in (b"\xff\xfe", b"\xfe\xff") else ["utf-8-sig", "cp1252"]
-    for encoding in encodings:
-        try:
-            text = content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            return text
-    raise BadRoster(f"{_shown(path)} is not text: save the roster as CSV in UTF-8")
+    if (text := table_text(content)) is None:
+        raise BadRoster(f"{_shown(path)} is not text: save the roster as CSV in UTF-8")
+    return text
 
 
 def _person(row: Sequence[str], columns: Mapping[str, int]) -> Person | None:

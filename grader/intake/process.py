@@ -23,7 +23,7 @@ from grader.core.processes import end_with_parent, limit_memory_growth
 from grader.core.scratch import remove
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import unusual_encoding
-from grader.intake.archives import FOREIGN, READABLE, unpack
+from grader.intake.archives import ARCHIVES, unpack
 from grader.intake.copying import Admission, CopyFailed, PrivateCopy, copy_folder, is_of_the_machine
 from grader.intake.entry import Entry
 from grader.intake.handed_in import HandedIn, archive_alone, handed_in, opened_archive
@@ -151,7 +151,7 @@ def _copy(
     if name.endswith(".ipynb"):
         copy.write([name], [_read_single(source, limits.notebooks)])
         return name, ()
-    if not name.lower().endswith((*READABLE, *FOREIGN)):
+    if not name.lower().endswith(ARCHIVES):
         raise Unreadable("it is neither a folder nor an archive, a notebook or a Python file")
     admission: Admission = unpack(source, copy, limits)
     return adapters, admission.notes()

@@ -63,10 +63,15 @@ def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
     """Returns the exercises of a class, in their order; ignores submissions without a grade."""
     found: dict[str, ExerciseTests] = {}
     for grade in grades:
-        tests = grade.tests if grade.status is GradeStatus.GRADED else ()
-        for exercise, verdicts in by_exercise(tests).items():
-            found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
+        add_outcomes(found, grade)
     return list(found.values())
+
+
+def add_outcomes(found: dict[str, ExerciseTests], grade: Grade) -> None:
+    """Adds the outcomes of a submission's tests, unless it has no grade."""
+    tests = grade.tests if grade.status is GradeStatus.GRADED else ()
+    for exercise, verdicts in by_exercise(tests).items():
+        found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
 
 
 def in_words(exercises: Iterable[ExerciseTests], compared: Sequence[ErrorSpread]) -> Iterator[str]:
@@ -165,12 +170,17 @@ def spreads(grades: Iterable[Grade]) -> list[ErrorSpread]:
     """Returns the spread of errors in each test that compares numbers, in test order."""
     found: dict[str, ErrorSpread] = {}
     for grade in grades:
-        for test in grade.tests:
-            if test.measurement is not None:
-                spread = found.setdefault(test.id, ErrorSpread(test.exercise, test.id))
-                spread.add(test.status, test.measurement)
+        add_errors(found, grade)
     exercises = list(dict.fromkeys(spread.exercise for spread in found.values()))
     return sorted(found.values(), key=lambda spread: exercises.index(spread.exercise))
+
+
+def add_errors(found: dict[str, ErrorSpread], grade: Grade) -> None:
+    """Adds the errors of a submission's answers in the tests that compare numbers."""
+    for test in grade.tests:
+        if test.measurement is not None:
+            spread = found.setdefault(test.id, ErrorSpread(test.exercise, test.id))
+            spread.add(test.status, test.measurement)
 
 
 def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
@@ -207,7 +217,7 @@ def _table(found: Sequence[ErrorSpread], bars: str) -> Table:
             exercise = spread.exercise
             table.add_row(Text(one_line(exercise), style="bold"))
         style = "red" if spread.doubts else ""
-        name = f"  {one_line(spread.test.partition('::')[2] or spread.test, 80)}"
+        name = f"  {one_line(name_of_test(spread.test), 80)}"
         drawn = histogram(spread.counts, bars)
         cells = (_times(spread.right), _times(spread.wrong), _gap(spread), drawn)
         table.add_row(Text(name, style=style), *(Text(cell, style=style) for cell in cells))

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.core.explanation import WrongAnswer
+from grader.core.names import several
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line, points, quantity
@@ -29,7 +30,7 @@ _SHOWN = 3
 
 def author_in_words(author: Author) -> str:
     """Returns the author's name, or else the e-mail address or the id."""
-    return one_line(author.name or author.email or author.id)
+    return one_line(author.called)
 
 
 def labelled(submission: str, authors: Sequence[Author]) -> str:
@@ -37,9 +38,8 @@ def labelled(submission: str, authors: Sequence[Author]) -> str:
     known = [author for author in authors if author.name or author.email]
     if not known:
         return one_line(submission)
-    names = ", ".join(author_in_words(author) for author in known[:_SHOWN])
-    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return f"{names}{more} ({one_line(submission)})"
+    names = several([author_in_words(author) for author in known], shown=_SHOWN)
+    return f"{names} ({one_line(submission)})"
 
 
 _MOST_MEMBERS = 6

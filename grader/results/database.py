@@ -184,7 +184,7 @@ class ForeignStore(StoreError):
 
 
 def connect(file: Path, mode: str) -> sqlite3.Connection:
-    """Opens a file (mode `ro` or `rwc`) that any one thread at a time may use."""
+    """Opens a file (mode `ro`, `rw` or `rwc`) that any one thread at a time may use."""
     database = _connected(file, mode)
     if mode == "ro" and _wants_recovery(database):
         database.close()

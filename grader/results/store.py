@@ -130,8 +130,12 @@ class Store(Results):
             StoreError: if there are no results.
         """
         file = folder / FILE
-        if not file.exists():
-            held = f"holds no {FILE}" if folder.is_dir() else "does not exist"
+        try:
+            is_there, is_folder = file.exists(), folder.is_dir()
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be read: {error.strerror}") from error
+        if not is_there:
+            held = f"holds no {FILE}" if is_folder else "does not exist"
             raise StoreError(f"{folder} {held}: name the folder that `grader batch --out` wrote")
         with saying(file, "opened"), contextlib.closing(connect(file, "ro")) as database:
             if not tables(database, file):

@@ -95,7 +95,7 @@ def batch(
         assignment_folder, paths, require_isolation=False, **chosen
     )
     people = None if roster is None else read_roster(roster)
-    discovery = discover(paths, options.adapters)
+    discovery = discover(paths, options.adapters, out)
     attribution = None if people is None else attribute(discovery.entries, people)
     if attribution is not None:
         discovery = attribution.applied_to(discovery)

@@ -361,15 +361,18 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
     """Writes a decision; raises BadDecisions if it is incomplete or does not fit this class."""
     results = Store.read(folder)
     known, file = ClassList(results), folder / NAME
+    named = [key for key in ("person", "submission") if key in table]
     try:
-        for named in ("person", "submission"):
-            known.require_clear(str(table.get(named, "")))
+        for key in named:
+            known.require_clear(table[key])
     except Unknown as reason:
         raise BadDecisions(str(reason)) from None
-    if submission := known.by_number(str(table.get("person", ""))):
-        # A decision by an anonymous number shows no name, neither here nor in the file.
-        results = AnonymousResults.of(results)
-        table["person"] = results.mask.labels[submission]
+    for key in named:
+        if submission := known.by_number(table[key]):
+            # A decision by an anonymous number shows no name, neither here nor in the file. The
+            # label of a number is no later submission's name.
+            results = AnonymousResults.of(Store.read(folder))
+            table[key] = results.mask.labels[submission]
     found = {key: value for key, value in table.items() if value is not None}
     wrong = [what for _, what in complaints(kind, found)]
     if wrong:

@@ -108,7 +108,7 @@ def export(
         if is_given and form not in forms:
             formats = " and ".join(sorted(forms))
             raise ExportRefused(f"{option} is for --format {formats}, not for {form}")
-    if template and template.exists() and output.exists() and template.samefile(output):
+    if template and _are_same(template, output):
         raise ExportRefused(
             f"{output} is the template itself: name another --out, so that yours stays as it is"
         )
@@ -128,6 +128,13 @@ def export(
     sys.exit(int(any(remark.lost for remark in remarks)))
 
 
+def _are_same(template: Path, output: Path) -> bool:
+    try:
+        return template.samefile(output)
+    except OSError:  # one of them is not there
+        return False
+
+
 @contextlib.contextmanager
 def _opened(output: Path) -> Iterator[TextIO]:
     """Provides the file to write, in UTF-8 and without translation of line ends.
@@ -142,10 +149,10 @@ def _opened(output: Path) -> Iterator[TextIO]:
         finally:
             text.detach()
         return
-    is_stream = output.exists() and not output.is_file()  # a device or a pipe
-    output = output if is_stream else output.resolve()  # a link stays
-    place = contextlib.nullcontext(output) if is_stream else replaced(output)
     try:
+        is_stream = output.exists() and not output.is_file()  # a device or a pipe
+        output = output if is_stream else output.resolve()  # a link stays
+        place = contextlib.nullcontext(output) if is_stream else replaced(output)
         with place as written, written.open("w", encoding="utf-8", newline="") as file:
             if output.is_file():  # before there is anything to read
                 shutil.copymode(output, written)

@@ -153,8 +153,8 @@ def _written(text: str) -> str:
 
 
 def _applied(folder: Path) -> list[NamedMistake]:
-    names = read_names(folder)
     results = Store.read(folder)
+    names = read_names(folder)
     with Store.open(folder, results.assignment) as store:
         apply_names(store)
         store.update_jsonl(folder / LINES)

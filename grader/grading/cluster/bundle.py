@@ -48,14 +48,14 @@ class RemoteRequest:
         """Returns the request for a task."""
         if isinstance(task, ExplanationTask):
             return cls(task.entry.name, {"grade": task.grade().as_json(whole=True)}, package)
-        return cls(task.entry.name, task.as_json(), package)
+        return cls(task.entry.name, task.alone.as_json(), package)
 
     def task_for(self, entry: Entry) -> AnyTask:
         """Returns the task, for the submission where it was unpacked."""
         if "grade" in self.task:
             grade = Grade.from_json(self.task["grade"])
             return ExplanationTask(entry, lambda: grade)
-        return Task.from_json(self.task, entry)
+        return dataclasses.replace(Task.from_json(self.task), entry=entry)
 
     def packed(self) -> tuple[bytes, bytes]:
         """Returns the request as JSON, and the bytes of its package."""

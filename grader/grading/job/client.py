@@ -112,9 +112,8 @@ class JobClient:
             BadAssignment: if the assignment's tests cannot be run.
         """
         self._become(Role.JUDGE)
-        job = {"entry": task.entry.as_json(), "follow": follow is not None}
         with turn_on(self._settings.device):
-            self._send(job | task.as_json())
+            self._send({"follow": follow is not None} | task.alone.as_json())
             seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
             deadline = time.monotonic() + seconds
             while True:
@@ -139,7 +138,7 @@ class JobClient:
             BadAssignment: if the assignment's tests cannot be run.
         """
         job = {
-            "entry": entry.as_json(),
+            "entry": entry.alone.as_json(),
             "status": grade.status,
             "message": grade.message,
             "statuses": {test.id: test.status for test in grade.tests},

@@ -22,7 +22,6 @@ from grader.grading.judge.judge import Judge
 from grader.grading.options import Task
 from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed, is_of_the_machine
-from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation, require_device
 from grader.sandbox.session import SessionLimits
@@ -95,7 +94,7 @@ class JudgeService:
             gc.freeze()
         self._graded += 1
         started = time.monotonic()
-        task = Task.from_json(job, Entry.from_json(job["entry"]))
+        task = Task.from_json(job)
         grade = replace(task.ungraded(self._settings, None), max_score=self._suite.max_score)
         if task.late_import is None:
             grade = self._examined(grade, task, job["follow"])

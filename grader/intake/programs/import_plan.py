@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
 from grader.intake.limits import CopyLimits, name_as_written
-from grader.intake.open_folder import read_bounded
+from grader.intake.open_folder import is_file_at, is_folder_at, read_bounded
 from grader.intake.programs.source_facts import SourceFacts, read_facts
 
 _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
@@ -188,7 +188,4 @@ def _imports_siblings(root: Path, own_folder: Path, facts: SourceFacts) -> bool:
 
 
 def _module_in(folder: Path, name: str) -> bool:
-    try:
-        return (folder / f"{name}.py").is_file() or (folder / name).is_dir()
-    except OSError:  # a longer name than a file can have
-        return False
+    return is_file_at(folder / f"{name}.py") or is_folder_at(folder / name)

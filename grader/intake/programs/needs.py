@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from grader.core.names import expects_absence
 from grader.core.submission import Needs, Submission
-from grader.intake.open_folder import is_file_at, read_bounded
+from grader.intake.open_folder import is_file_at, is_folder_at, read_bounded
 from grader.intake.programs.notebook import syntax_tree
 from grader.intake.programs.source_facts import table, toml_tables
 
@@ -136,12 +136,12 @@ def _own_names(root: Path, folders: Sequence[Path]) -> set[str]:
 
 def _files(folders: Sequence[Path], parts: Sequence[str]) -> Iterator[Path]:
     """Yields the files that run when a module is imported, including those of its packages."""
-    for folder in folders:
-        for depth in range(1, len(parts) + 1):
-            place = folder.joinpath(*parts[:depth])
-            for file in (place.with_suffix(".py"), place / "__init__.py"):
-                if is_file_at(file):
-                    yield file
+    for place in folders:
+        for part in parts:
+            place = place / part
+            yield from filter(is_file_at, (place.with_suffix(".py"), place / "__init__.py"))
+            if not is_folder_at(place):  # names of any number may follow
+                break
 
 
 def _imports(file: Path) -> Iterator[tuple[str, int]]:

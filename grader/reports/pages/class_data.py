@@ -12,10 +12,10 @@ from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise, name_of_test
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, name_of_test
 from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount
 from grader.reports.standing import Standing
-from grader.reports.suite_quality import ErrorSpread, ExerciseTests
+from grader.reports.suite_quality import ErrorSpread, ExerciseTests, add_errors, add_outcomes
 from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
@@ -113,12 +113,13 @@ class ClassEntry:
 
 @dataclass(slots=True)
 class ClassData:
-    """The data of a class, filled submission by submission."""
+    """The data of a class, filled submission by submission; `suite` are its exercises' tests."""
 
     entries: list[ClassEntry] = field(default_factory=list)
     exercises: dict[str, ExerciseCount] = field(default_factory=dict)
     counts: MistakeCounts = field(default_factory=MistakeCounts)
     notes: list[tuple[int, str]] = field(default_factory=list)
+    suite: dict[str, ExerciseTests] = field(default_factory=dict)
     _tests: dict[str, Verdict] = field(default_factory=dict)
     _outcomes: list[str] = field(default_factory=list)
     _spreads: dict[str, ErrorSpread] = field(default_factory=dict)
@@ -146,6 +147,8 @@ class ClassData:
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)
         self._outcomes.append(self._add_tests(grade))
+        add_outcomes(self.suite, grade)
+        add_errors(self._spreads, grade)
 
     def _add_tests(self, grade: Grade) -> str:
         """Records a grade's tests; returns the letters of known tests, in order of recording."""
@@ -154,32 +157,12 @@ class ClassData:
             self._tests.setdefault(test.id, test)
             is_read = grade.status is not GradeStatus.UNREADABLE
             letters[test.id] = _LETTERS[test.status] if is_read else _UNREADABLE
-            if test.measurement is not None:
-                if test.id not in self._spreads:
-                    self._spreads[test.id] = ErrorSpread(test.exercise, test.id)
-                self._spreads[test.id].add(test.status, test.measurement)
         return "".join(letters.get(test, _ABSENT) for test in self._tests)
 
     @property
     def scores(self) -> list[float]:
         """Returns the scores of the graded submissions that count."""
         return [entry.score for entry in self.entries if entry.has_score]
-
-    def exercise_tests(self) -> list[ExerciseTests]:
-        """Returns each exercise's tests with their outcomes in the readable submissions."""
-        tests = self._ordered_tests()
-        told = {
-            (test, letter): self._tests[test]._replace(status=status)
-            for test in tests
-            for status, letter in _LETTERS.items()
-        }
-        found: dict[str, ExerciseTests] = {}
-        for letters in self._patterns(tests):
-            pairs = zip(tests, letters, strict=True)
-            own = by_exercise(told[pair] for pair in pairs if pair in told)
-            for exercise, verdicts in own.items():
-                found.setdefault(exercise, ExerciseTests(exercise)).add(verdicts)
-        return [*found.values()]
 
     def columns(self, kinds: Sequence[ProblemCount]) -> dict[str, Any]:
         """Returns the class by columns for the page's script: arrays repeat no field names."""

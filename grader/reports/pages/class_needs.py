@@ -240,7 +240,7 @@ def _all(
 
 def weak(found: ClassData) -> Iterator[str]:
     """Yields the complaints about each exercise's tests, in one line, if there are some."""
-    for one in found.exercise_tests():
+    for one in found.suite.values():
         if said := [*complaints(one)]:
             yield f"{one_line(one.name)}: {'; '.join(said)}"
 

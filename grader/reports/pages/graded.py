@@ -19,7 +19,7 @@ from grader.reports.standing import (
     complaint,
     notes,
     phrases,
-    standing_of,
+    standings,
 )
 from grader.results.decisions.settlement import Settlement
 
@@ -47,7 +47,7 @@ class Graded:
     @classmethod
     def of(cls, grade: Grade) -> Graded:
         """Returns a grade with the data that a page shows."""
-        exercises = [standing_of(of_one) for of_one in by_exercise(grade.tests).values()]
+        exercises = standings(grade)
         credited = credited_tests(grade)
         tests, causes = by_exercise(credited), causes_of(credited, grade.carried)
         said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)

@@ -202,11 +202,14 @@ def _add_class(collection: _Collection, results: Results) -> None:
 
 
 def _add_others(collection: _Collection, folder: Path) -> None:
-    is_results = (folder / FILE).exists()
+    try:
+        is_results, is_there = (folder / FILE).exists(), folder.exists()
+    except OSError as error:
+        raise Refusal(f"{folder} cannot be read: {error.strerror}") from error
     try:
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
     except NothingToGrade as error:
-        if not folder.exists():
+        if not is_there:
             raise Refusal(str(error)) from error
         why = str(error)
         if is_results:
@@ -224,7 +227,7 @@ def _add_others(collection: _Collection, folder: Path) -> None:
 def _entries(results: Results) -> Sequence[Entry]:
     options = results.options() or {}
     adapters = str(options.get("adapters", _ADAPTERS))
-    there = discover([Path(path) for path in results.paths()], adapters).entries
+    there = discover([Path(path) for path in results.paths()], adapters, results.folder).entries
     return [*under_graded_names(there, results.submission_hashes(), fingerprint)]
 
 

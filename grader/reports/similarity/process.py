@@ -16,7 +16,6 @@ import ast
 import hashlib
 import itertools
 import keyword
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +30,7 @@ from grader.core.text import source_text
 from grader.intake.entry import Entry
 from grader.intake.limits import DEFAULT_LIMITS, Bounds, is_clutter
 from grader.intake.process import copied, serve
-from grader.intake.programs.notebook import read_notebook
+from grader.intake.programs.notebook import read_notebook, syntax_tree
 from grader.reports.similarity.sources import (
     LONGEST_LINE,
     MOST_CHARACTERS,
@@ -57,12 +56,12 @@ class Token(NamedTuple):
 
 def tokens(sources: Sequence[str]) -> list[list[Token]]:
     """Returns the tokens of each file of one program, whether it can be parsed or not."""
-    trees = [_parsed(source) for source in sources]
+    trees = [syntax_tree(source) for source in sources]
     names = _Names()
     for source, tree in zip(sources, trees, strict=True):
-        names.learn_from(tree) if tree is not None else names.guess_from(source)
+        names.learn_from(tree) if tree.body else names.guess_from(source)
     return [
-        [*_tokens(source, _description_spans(tree, source) if tree is not None else (), names)]
+        [*_tokens(source, _description_spans(tree, source), names)]
         for source, tree in zip(sources, trees, strict=True)
     ]
 
@@ -117,15 +116,6 @@ class _Names:
         if name in self.own:
             return _OWN
         return "" if name in self.modules else self.imported.get(name, name)
-
-
-def _parsed(source: str) -> ast.Module | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def _description_spans(tree: ast.Module, source: str) -> Sequence[tuple[_Position, _Position]]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from grader.intake.client import IntakeClient
+from grader.intake.client import BOOT, IntakeClient
 from grader.intake.entry import Entry
 from grader.intake.limits import MIB, Bounds
 
@@ -81,18 +81,10 @@ def _file(row: Sequence[Any]) -> ComparedFile:
     return ComparedFile(str(name)[:_LONGEST_NAME], str(digest), found, first, last, str(text))
 
 
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from grader.intake.limits import Bounds; "
-    "from grader.reports.similarity.process import main; "
-    "main(int(sys.argv[2]), int(sys.argv[3]), Bounds(*map(int, sys.argv[4:])))"
-)
-
-
 class SourcesClient(IntakeClient):
     """A context manager with a process of its own that reads the code of submissions."""
 
-    boot: ClassVar[str] = _BOOT
+    boot: ClassVar[str] = BOOT.format("grader.reports.similarity.process")
     longest_answer: ClassVar[int] = 16 * MIB
 
     def __init__(self) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from grader.core.assignment import NoAssignment, find_assignment
-from grader.core.late_rule import YEARS, LateRule
+from grader.core.late_rule import LateRule, moment_in
 from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
+from grader.core.text import table_text
 from grader.results.anonymous import AnonymousResults, Mask
 from grader.results.decisions.decision import (
     BadDecisions,
@@ -90,30 +91,21 @@ def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
 
 
 def _moment(text: str, place: str) -> datetime.datetime:
-    """Returns a time of ISO 8601 or a platform's `2026-10-03 17:34:00 -0700` or `… UTC`."""
-    written = re.sub(r"\s+(UTC|GMT|Z)$", "Z", text.strip())
-    written = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", written)
-    written = re.sub(r"(\.\d{6})\d+", r"\1", written)
-    try:
-        moment = datetime.datetime.fromisoformat(written)
-        if moment.year not in YEARS:
-            raise ValueError
-        return moment
-    except ValueError:
-        raise BadDecisions(
-            f"{place}: {text!r} is not a time such as 2026-10-03 23:59:00 +0200"
-        ) from None
+    if (moment := moment_in(text)) is None:
+        raise BadDecisions(f"{place}: {text!r} is not a time such as 2026-10-03 23:59:00 +0200")
+    return moment
 
 
 def _rows(file: Path) -> list[list[str]]:
     try:
         with file.open("rb") as opened:
             content = opened.read(_LARGEST + 1)
-        text = content.decode("utf-8-sig")
     except OSError as error:
         raise BadDecisions(f"{file} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BadDecisions(f"{file} is not a CSV file in UTF-8: save it as CSV UTF-8") from error
+    except ValueError as error:  # a name that no file can have
+        raise BadDecisions(f"{str(file)!r} cannot be read: {error}") from error
+    if (text := table_text(content)) is None:
+        raise BadDecisions(f"{file} is not a CSV file in UTF-8: save it as CSV UTF-8")
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
     try:

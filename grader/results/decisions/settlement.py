@@ -16,7 +16,7 @@ from fractions import Fraction
 from grader.core.late_rule import LateRule
 from grader.core.points import hundredths, points_of, shared_out
 from grader.core.submission import Author
-from grader.core.text import gained_in_words
+from grader.core.text import enumerated, gained_in_words
 from grader.core.verdict import GradeStatus
 from grader.results.decisions.decision import Extension
 
@@ -277,10 +277,10 @@ class Settlement:
 
 
 def _together(changes: Sequence[PointsChange]) -> str:
-    *names, last = [str(change.exercise) for change in changes]
+    names = enumerated([str(change.exercise) for change in changes])
     gained = gained_in_words(points_of(sum(change.hundredths for change in changes)), True)
     why = changes[0].sentence.replace("Its ", "Their ", 1)
-    return f"{', '.join(names)} and {last}: {gained}. {why}"
+    return f"{names}: {gained}. {why}"
 
 
 def in_words(change: PointsChange) -> str:

@@ -215,7 +215,7 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
             effect.lines = [f"{_person(one)}: handed in {one.decision.submission}"]
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
-            found[decision.source].lines.append(f"{_called(person)}: excused, handed in nothing")
+            found[decision.source].lines.append(f"{person.called}: excused, handed in nothing")
     for grade in results.grades() if found else ():
         for own in settling.settle(grade):
             _add(found, own)
@@ -223,7 +223,7 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
 
 
 def _add(found: dict[str, Effect], own: Settlement) -> None:
-    who, final = ", ".join(map(_called, own.people)), _final(own)
+    who, final = ", ".join(person.called for person in own.people), _final(own)
     for change in own.changes:
         effect = found.get(change.source)
         if effect is not None and not change.hundredths and change.source not in own.sources:
@@ -244,7 +244,7 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
 
 def _person(one: Aimed) -> str:
     whose = one.whom.author
-    return _called(whose) if whose else getattr(one.decision, "person", "")
+    return whose.called if whose else getattr(one.decision, "person", "")
 
 
 def _final(own: Settlement) -> str:
@@ -255,10 +255,6 @@ def _final(own: Settlement) -> str:
     late = own.of_kind(ChangeKind.LATE)
     days = f" after {points_of(-late):.10g} were taken off for being late" if late else ""
     return f"{own.final:.10g} {'point' if own.final == 1 else 'points'}{days}"
-
-
-def _called(person: Author) -> str:
-    return person.name or person.email or person.id
 
 
 def _value(key: str, value: object) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from grader.core.submission import Author
+from grader.results.anonymous import numbered
+from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_batch, scored
 from tests.harness.own_command import grader_here
@@ -231,6 +233,27 @@ def test_decisions_are_listed_by_number_and_can_be_taken_back(out):
     assert [*decided(out)] == ["points"]
     assert grader_here("decide", out, "undo", "1").returncode == 0
     assert decided(out) == {}
+
+
+@pytest.mark.parametrize("words", [("whose", "pair", "alice"), ("taken-instead", "alice", "pair")])
+def test_a_later_submission_named_like_a_number_changes_no_decision(out, words):
+    """Both names of a decision may be numbers, which are kept as labels."""
+    numbers = numbered(Store.read(out))
+    command, *named = words
+    done = grader_here("decide", out, command, *(numbers[name] for name in named), *BY)
+    assert done.returncode == 0, done.stderr
+    (row,) = decided(out)[command.replace("-", "_")]
+    assert {row["person"], row["submission"]} == {
+        f"Submission {number}" for number in numbers.values()
+    }
+    people = open_settling(Store.read(out)).people
+    later = [scored(str(number), 1, 1) for number in numbers.values()]
+    a_batch(
+        out,
+        *(scored("alice", 4, 2), scored("pair", 0, 6), *later),
+        authors={"alice": [ALICE], "pair": [JANE, BOB]},
+    )
+    assert open_settling(Store.read(out)).people.items() >= people.items()
 
 
 def test_a_decision_by_an_anonymous_number_shows_no_name(out):

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from grader.cli.command_line import cli
 from grader.cli.options import say
+from tests.harness.export_fixtures import a_batch, scored
 from tests.harness.own_command import grader_here
 
 pytestmark = pytest.mark.unit
@@ -148,6 +149,39 @@ def test_a_wrong_argument_is_one_sentence_with_its_remedy(words, code, said):
     assert done.stderr.startswith(said)
     assert len(done.stderr.splitlines()) == bool(said)
     assert bool(done.stdout) is not bool(said)
+
+
+TOO_LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("batch", TOO_LONG, "--out", "out"), ("doctor", TOO_LONG)),
+        *(("report", TOO_LONG), ("decide", TOO_LONG), ("mistakes", TOO_LONG), ("alike", TOO_LONG)),
+        ("export", TOO_LONG, "--format", "csv"),
+        ("export", ".", "--format", "csv", "--out", TOO_LONG),
+        ("export", ".", "--format", "canvas", "--template", TOO_LONG),
+        *(("report", ".", "--against", TOO_LONG), ("alike", ".", "--with", TOO_LONG)),
+    ],
+    ids=lambda words: " ".join(words).replace(TOO_LONG, "…"),
+)
+def test_a_path_that_the_system_refuses_to_look_up_is_one_sentence(tiny, tmp_path, words):
+    """A folder that its user may not search ends in the same way."""
+    a_batch(tmp_path, scored("ann", 4, 2))
+    if words[0] in ("batch", "alike"):
+        words = (*words, "--assignment", tiny)
+    done = grader_here(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "File name too long" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_download_whose_links_lead_in_a_circle_is_one_sentence(tmp_path):
+    """Such a zip has no path of its own."""
+    (tmp_path / "class.zip").symlink_to("class.zip")
+    done = grader_here("doctor", "class.zip", cwd=tmp_path)
+    assert done.stderr == "grader: class.zip cannot be read: Too many levels of symbolic links\n"
 
 
 def test_the_bare_command_prints_all_groups_of_commands():

@@ -136,7 +136,7 @@ def test_only_a_judge_learns_the_seed(jobs):
     settings, judge, job = jobs.started[0].heard()
     assert (settings["seed"], settings["timeout"], settings["submissions"]) == (0, 1.0, 3)
     assert judge == {"be": "judge", "seed": 7}
-    assert job == {"entry": ALICE.as_json(), "follow": False} | TASK.as_json()
+    assert job == {"follow": False} | TASK.as_json()
     assert own.explain(ALICE, GRADE) == Words()
     leave, explainer, _ = jobs.started[0].heard()
     assert (leave, explainer) == ({"leave": True}, {"be": "explainer"})
@@ -148,7 +148,7 @@ def test_a_judge_that_is_ready_gets_the_next_submission_at_once(jobs):
     own = a_client()
     jobs.lines = [READY, GRADED, GRADED]
     assert [own.grade(TASK), own.grade(TASK)] == [GRADE, GRADE]
-    assert [next(iter(line)) for line in jobs.started[0].heard()[1:]] == ["be", "entry", "entry"]
+    assert [next(iter(line)) for line in jobs.started[0].heard()[1:]] == ["be", "follow", "follow"]
 
 
 def test_a_listener_gets_each_verdict_before_the_grade(jobs):

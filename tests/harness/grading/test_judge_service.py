@@ -172,9 +172,8 @@ def graded(course, tmp_path) -> Callable[..., Graded]:
         def serve(suite: Suite) -> Grade:
             service = a_service(suite, said.append)
             service._preparation = SimpleNamespace(prepared=taken)
-            job = {"entry": ALICE.as_json(), "follow": follow}
-            given = Task(ALICE, 0, "hash", "", **task)
-            return [service.grade(job | given.as_json()) for _ in range(grades)][-1]
+            job = {"follow": follow} | Task(ALICE, 0, "hash", "", **task).as_json()
+            return [service.grade(job) for _ in range(grades)][-1]
 
         return Graded(opened(course, serve), said, own)
 

@@ -11,7 +11,7 @@ import pytest
 
 from grader.core.submission import Unreadable
 from grader.intake.discovery import discover, single
-from grader.intake.entry import Entry, NothingToGrade
+from grader.intake.entry import Entry, NothingToGrade, Skipped
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
@@ -54,6 +54,18 @@ def test_files_that_are_no_submission_are_skipped_with_a_reason(tmp_path: Path) 
         "README.txt": "neither a folder nor an archive, a notebook or a Python file",
         "grades.csv": "neither a folder nor an archive, a notebook or a Python file",
     }
+
+
+def test_results_among_the_submissions_are_no_submission(tmp_path: Path) -> None:
+    """The next run would give it 0 points."""
+    a_folder(tmp_path / "class" / "ann")
+    a_folder(tmp_path / "class" / "results")
+    (tmp_path / "link").symlink_to("class/results")
+    found = discover([tmp_path / "class"], out=tmp_path / "link")
+    assert [entry.name for entry in found.entries] == ["ann"]
+    results = tmp_path / "class" / "results"
+    assert found.skipped == (Skipped(results, "the folder of the results"),)
+    assert len(discover([tmp_path / "class"], out=tmp_path / "results").entries) == 2
 
 
 def test_submissions_are_sorted_in_natural_order(tmp_path: Path) -> None:

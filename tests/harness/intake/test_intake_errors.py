@@ -7,6 +7,7 @@ import json
 import resource
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -15,6 +16,7 @@ from grader.core.submission import Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.handed_in import fingerprint
+from grader.intake.package import pack
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
@@ -62,6 +64,34 @@ def test_an_error_of_the_machine_is_not_the_fault_of_the_submission(
     monkeypatch.setattr("grader.intake.programs.source_facts.read_facts", _raising(problem))
     with pytest.raises(CopyFailed):
         taken_in(folder, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("alice.py", "grader.intake.handed_in.open_file"),
+        ("alice.zip", "grader.intake.handed_in.open_file"),
+        ("alice.zip", "grader.intake.archives._BoundedReads.read"),
+    ],
+)
+def test_a_file_that_the_disk_does_not_read_costs_no_points(tmp_path, monkeypatch, name, place):
+    """`zipfile` calls every error of the disk a damaged file."""
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("adapters.py", "def run_softmax(in_features, dim): ...\n")
+    monkeypatch.setattr(place, _raising(OSError(errno.EIO, "disk")))
+    with pytest.raises(CopyFailed, match=r"(disk|the machine's fault)$"):
+        taken_in(tmp_path / name, tmp_path)
+
+
+@pytest.mark.parametrize("place", ["handed_in.open_file", "package.chunks"])
+def test_a_file_that_the_disk_does_not_read_is_not_sent_to_another_machine(
+    tmp_path, monkeypatch, place
+):
+    """A package that says `refused` would make the submission unreadable there."""
+    (tmp_path / "alice.py").touch()
+    monkeypatch.setattr(f"grader.intake.{place}", _raising(OSError(errno.EIO, "disk")))
+    with pytest.raises(CopyFailed):
+        pack(Entry("alice", tmp_path / "alice.py"))
 
 
 def test_a_notebook_without_a_free_module_name_is_unreadable(tmp_path):

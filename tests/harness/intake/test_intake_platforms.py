@@ -285,6 +285,14 @@ def clones(folder: Path, *names: str) -> Path:
     return folder
 
 
+def test_clones_around_their_results_stay_clones(tmp_path: Path) -> None:
+    """The name of that folder begins otherwise than theirs."""
+    folder = clones(tmp_path / "clones", "hw-jdoe", "hw-zoe")
+    found = discover([folder])
+    (folder / "results").mkdir()
+    assert discover([folder], out=folder / "results") == found
+
+
 def test_clones_of_github_classroom_are_attributed_to_accounts(tmp_path: Path) -> None:
     """The account follows the assignment's name, and may hold hyphens."""
     folder = clones(

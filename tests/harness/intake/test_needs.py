@@ -10,6 +10,7 @@ import pytest
 from grader.core.submission import ClassNeeds, Submission
 from grader.intake.client import survey
 from grader.intake.discovery import discover
+from grader.intake.programs import needs
 from grader.intake.programs.needs import declared_packages, read_needs
 from tests.harness.conftest import write_files
 
@@ -90,6 +91,16 @@ def test_modules_of_the_submission_are_no_packages(tmp_path: Path, name: str) ->
         "src/lib/on_the_path.py": "",
     }
     assert imported(tmp_path, files, import_paths=(".", "src/lib")) == set()
+
+
+def test_an_import_of_thousands_of_names_is_not_looked_for_in_folders_that_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each name is a longer path, so that all of them took minutes."""
+    looked: list[Path] = []
+    monkeypatch.setattr(needs, "is_file_at", lambda path: bool(looked.append(path)))
+    assert imported(tmp_path, {"adapters.py": f"import {'a.' * 9_000}a"}) == {"a"}
+    assert len(looked) == 2
 
 
 def test_the_search_for_needs_reads_a_bounded_number_of_files(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_each_test_is_counted_by_the_submissions_that_fail_it():
         ("run_x", "hx", 1),
         ("run_y", "vy", 2),
     ]
-    one, other = found.exercise_tests()
+    one, other = found.suite.values()
     assert (one.name, one.tried) == ("run_x", 3)
     assert one.passed == {
         "t.py::vx": [True, True, False],

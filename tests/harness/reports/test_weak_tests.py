@@ -9,6 +9,9 @@ import pytest
 from rich.console import Console
 
 from grader.core.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
+from grader.reports.pages.class_data import ClassData
+from grader.reports.pages.class_needs import weak
+from grader.reports.pages.graded import Graded
 from grader.reports.suite_quality import (
     exercises_of,
     histogram,
@@ -78,6 +81,17 @@ def test_missing_and_unreadable_submissions_do_not_count_for_weak_tests():
     broken = grade("z", F, F, F, status=GradeStatus.UNREADABLE)
     assert remarks(grade("x", P, F, P), absent, broken) == []
     assert [one.tried for one in exercises_of([grade("x", P, F, P), absent, broken])] == [1]
+
+
+def test_a_page_complains_of_the_tests_that_the_command_complains_of():
+    """A submission that was not graded to the end says nothing about the tests."""
+    half = [grade(name, P, F, status=GradeStatus.NOT_GRADED) for name in "xyz"]
+    grades = [*half, *(grade(name, P, P) for name in "uvwst")]
+    page = ClassData()
+    for one in grades:
+        page.add(Graded.of(one), (), ())
+    assert [*page.suite.values()] == exercises_of(grades)
+    assert [*weak(page)] == remarks(*grades) == []
 
 
 def test_submissions_of_two_suites_are_counted_together():

@@ -259,11 +259,18 @@ def test_a_table_of_times_may_have_any_separator_and_other_rows(
     assert [whom.author for whom, _ in times_of(tmp_path, table)] == whoms
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_table_of_times_may_have_any_encoding_of_a_roster(tmp_path: Path, encoding: str) -> None:
+    """A spreadsheet saves both in the same way."""
+    table = "Straße,Name,Time\nä,Bob Roe,2026-10-05\n".encode(encoding)
+    assert [whom.author for whom, _ in times_of(tmp_path, table)] == [BOB]
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
         ("id,time\n", "is not a table of times: it needs a header and a row for each"),
-        (b"id,time\n11,\xff\n", "is not a CSV file in UTF-8: save it as CSV UTF-8"),
+        (b"id,time\n11,\x81\n", "is not a CSV file in UTF-8: save it as CSV UTF-8"),
         ("id,when\n11,2026-10-05", "no column for times, such as submitted_at: it has id, when"),
         ("who,time\n11,2026-10-05", "no column for people, such as id or name: it has who, time"),
         ("id,time\n\n12,now", "times.csv:3: 'now' is not a time such as"),
@@ -277,6 +284,14 @@ def test_a_table_that_is_not_of_times_is_refused(
     with pytest.raises(BadDecisions) as refused:
         times_of(tmp_path, table)
     assert said in str(refused.value)
+
+
+def test_a_table_of_times_with_a_name_that_no_file_has_is_refused(tmp_path: Path) -> None:
+    """TOML can write any character."""
+    results = a_class(tmp_path)
+    (tmp_path / "decisions.toml").write_text('[[times]]\ntable = "a\\u0000"\n')
+    with pytest.raises(BadDecisions, match=r"a\\x00' cannot be read: embedded null byte$"):
+        open_settling(results)
 
 
 def test_a_decided_time_replaces_those_of_tables_and_platforms(tmp_path: Path) -> None:
