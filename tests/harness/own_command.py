@@ -23,6 +23,7 @@ def grader_here(
         stack.enter_context(contextlib.redirect_stdout(out))
         stack.enter_context(contextlib.redirect_stderr(err))
         stack.enter_context(mock.patch.object(sys, "argv", words))
+        stack.enter_context(mock.patch.object(sys, "path", [*sys.path]))
         stack.enter_context(mock.patch.dict(os.environ, {"COLUMNS": "100"}))
         if cwd is not None:
             stack.enter_context(contextlib.chdir(cwd))
