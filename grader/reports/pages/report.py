@@ -36,7 +36,7 @@ from grader.reports.pages.rendering import (
     whole_folder,
 )
 from grader.reports.pages.submission_page import submission_page
-from grader.reports.summary import author_in_words
+from grader.reports.summary import absent_in_words
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
@@ -76,13 +76,14 @@ def class_page(
     alike: str,
     groups: Sequence[UnknownCluster],
     open_decisions: Sequence[OpenDecision],
+    absentees: Sequence[str],
 ) -> str:
     """Returns the page of a class.
 
     `compared` says whether a page of changes lies beside it. `made_of` identifies the data that
     the page is made from; `current_report` compares it. `alike` is the path of the similarity page,
     or "". `groups` are groups of unrecognised wrong answers. `open_decisions` wait for the
-    instructor.
+    instructor. `absentees` handed in nothing.
     """
     mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
     others, unlisted_others = ranked(found.counts.others.values())
@@ -110,7 +111,7 @@ def class_page(
         late=any(entry.late for entry in found.entries),
         notes=by_words((found.entries[place], note) for place, note in found.notes),
         failed_tests=found.failed_tests(),
-        absentees=[*map(author_in_words, results.people.absentees)],
+        absentees=absentees,
         most=most,
         spread=_spread(found.scores, most),
         histogram=_histogram(found.scores, most),
@@ -230,7 +231,7 @@ def _write(
             settled = settling.settle(grade)
             content = submission_page(results.assignment, graded, grade.evidence, settled)
             (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
-            found.add(graded, results.people.authors.get(name, ()), settled)
+            found.add(graded, settling.handed_in.get(name, ()), settled)
             if changes is not None:
                 changes.add(graded, earlier.get(name))
     if changes is not None and against is not None:
@@ -243,6 +244,9 @@ def _write(
     made_of = "" if changes else _made_of(results, settling, alike)
     groups = nameless(results, found.entries)
     wanted = needs(found, settling, groups)
-    content = class_page(results, found, imports, bool(changes), made_of, alike, groups, wanted)
+    absent = absent_in_words(results, settling)
+    content = class_page(
+        results, found, imports, bool(changes), made_of, alike, groups, wanted, absent
+    )
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in wanted], changes

@@ -53,10 +53,12 @@ class Settling:
     """The settling of a class: all data that it needs of the class, except the grades.
 
     `people` are those that each submission counts for, or none if another one was taken instead.
-    `marked` are the submissions that a platform called late. `times` are the known times of handing
-    in, and `timed_by` the places of the decisions that set them. `taken` are the places of
-    decisions that say whose a submission is, or that it counts in place of another. `unsure` says
-    why the owner of some submissions is not certain, until a decision settles it.
+    `handed_in` are those who handed it in, by the decisions, if they are known. `absentees` are
+    those of the class who handed in nothing, also if they only seemed to have. `marked` are the
+    submissions that a platform called late. `times` are the known times of handing in, and
+    `timed_by` the places of the decisions that set them. `taken` are the places of decisions that
+    say whose a submission is, or that it counts in place of another. `unsure` says why the owner of
+    some submissions is not certain, until a decision settles it.
     """
 
     aimed: tuple[Aimed, ...]
@@ -68,6 +70,7 @@ class Settling:
     timed_by: Mapping[str, str] = field(default_factory=dict)
     taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsure: Mapping[str, str] = field(default_factory=dict)
+    handed_in: Mapping[str, tuple[Author, ...]] = field(default_factory=dict)
     _about: Mapping[Whom, Sequence[int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -206,12 +209,13 @@ class Effect:
 def effects(results: Results, settling: Settling) -> list[Effect]:
     """Returns every decision with its effects, in the order of the file."""
     found: dict[str, Effect] = {}
+    last = {it.decision.submission: it for it in settling.aimed if isinstance(it.decision, Whose)}
     for one in settling.aimed:
         effect = found.setdefault(one.decision.source, Effect(one.decision))
         if isinstance(one.decision, TakenInstead):
             who = _person(one)
             effect.lines = [f"{who}: gets the grade of {one.decision.submission} and of no other"]
-        if isinstance(one.decision, Whose):
+        if isinstance(one.decision, Whose) and last[one.decision.submission] is one:
             effect.lines = [f"{_person(one)}: handed in {one.decision.submission}"]
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
