@@ -33,6 +33,10 @@ from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling, common
 from grader.results.results import Results
 
+_ANOTHERS = (
+    "the platform has it under another person's name: hand it to its author with --format mail "
+    "or folders"
+)
 _STRETCH = 20
 # Columns of the text.
 _WIDEST = 100
@@ -85,12 +89,23 @@ def letters(
             if to_people and grade.submission in settling.unsure:
                 yield LeftOut(grade.submission, "its author is not certain")
                 continue
+            if not apart and _is_anothers(results, settling, grade.submission):
+                yield LeftOut(grade.submission, _ANOTHERS)
+                continue
             named = downloads.get(grade.submission, ())
             for one in settled if apart else (together,):
                 if one.has_points or one.excused:
                     yield _letter(results.assignment, graded, one, named)
                 else:
                     yield LeftOut(grade.submission, "not graded yet")
+
+
+def _is_anothers(results: Results, settling: Settling, submission: str) -> bool:
+    """Returns whether the platform has a submission under the name of somebody who is not its."""
+    surely = () if submission in results.people.unsure else results.people.authors
+    return submission in surely and not {*results.people.authors[submission]} <= {
+        *settling.handed_in.get(submission, ())
+    }
 
 
 def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[str, ...]) -> Letter:

@@ -27,6 +27,7 @@ from grader.core.verdict import Carried, GradeStatus, Status
 from grader.intake.discovery import discover
 from grader.reports.feedback import write_feedback
 from grader.reports.letter import Content, Letter, letters, wrapped
+from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.rows import People
 from grader.results.store import Store
@@ -103,6 +104,26 @@ def test_canvas_feedback_files_keep_the_downloaded_names(tmp_path: Path):
     assert {read_by_canvas(name) for name in found} == {
         ("123", "4567"), ("124", "4568"), ("125", "4569"), ("126", "4570"), ("127", "4571"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["canvas", "moodle", "gradescope"])
+def test_no_platform_gets_feedback_under_the_name_of_somebody_else(tmp_path: Path, form: str):
+    """A decision said whose a submission is; other forms reach its author."""
+    names = {"canvas": CANVAS, "moodle": MOODLE, "gradescope": ["submission_1", "submission_2"]}
+    results = store_download(tmp_path / "download", names[form], tmp_path / "results")
+    with Store.open(results, "attention") as store:
+        first = store.submissions()[0]
+        authors = {**store.people.authors, first: [Author("Jane Doe", "123")]}
+        store.set_people(People(authors, absentees=[Author("Lola Lopez", "99")]))
+    place = results / f"feedback-{form}" / f"{form}.zip"
+    assert run_feedback(results, "--format", form).exit_code == 0
+    before = members(place)
+    append_decision(results / "decisions.toml", "whose", {"submission": first, "person": "99"})
+    done = run_feedback(results, "--format", form)
+    assert done.exit_code == 1
+    assert f"without feedback: {first}: the platform has it under another" in done.output
+    (gone,) = before.keys() - members(place).keys()
+    assert re.search("123|/1.json", gone)
 
 
 def test_canvas_feedback_files_match_their_suffixes(tmp_path: Path):
