@@ -20,10 +20,11 @@ import tempfile
 import textwrap
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.core.points import points_of
+from grader.core.submission import Author
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus
 from grader.reports.pages.graded import Graded
@@ -47,6 +48,7 @@ class Letter:
     """A submission's feedback; `downloaded_as` are its files' names in the platform's download.
 
     `settled` holds its people's final points; `told` holds comments and decisions, in sentences.
+    `differing` are people of it whose points are others.
     """
 
     downloaded_as: tuple[str, ...]
@@ -55,14 +57,19 @@ class Letter:
     told: tuple[str, ...]
     text: str
     page: str
+    differing: tuple[Author, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A submission without feedback in the output, and the reason, in a few words."""
+    """A submission without feedback in the output, and the reason, in a few words.
+
+    If it `is_written`, some of its people lack theirs.
+    """
 
     submission: str
     reason: str
+    is_written: bool = False
 
 
 def letters(
@@ -95,7 +102,9 @@ def letters(
             named = downloads.get(grade.submission, ())
             for one in settled if apart else (together,):
                 if one.has_points or one.excused:
-                    yield _letter(results.assignment, graded, one, named)
+                    letter = _letter(results.assignment, graded, one, named)
+                    others = (own.people for own in settled if own.final != one.final)
+                    yield replace(letter, differing=() if apart else sum(others, ()))
                 else:
                     yield LeftOut(grade.submission, "not graded yet")
 

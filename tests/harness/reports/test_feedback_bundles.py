@@ -231,6 +231,28 @@ def test_gradescope_feedback_has_carried_points_and_no_zero_for_the_excused(tmp_
     assert json.loads(found["results/11.json"])["score"] == grade.score + 0.5
 
 
+def test_gradescope_names_the_members_whose_points_are_not_the_score_of_their_group(tmp_path: Path):
+    """Gradescope shows one score to the whole group; each other format has each person's."""
+    folder = write_download(tmp_path / "download", ["submission_11"])
+    (folder / "submission_metadata.yml").write_text("submission_11: {}\n")
+    results = store_download(folder, ["submission_11"], tmp_path / "results")
+    with Store.open(results, "attention") as store:
+        store.add(scored("submission_11", 4, 3), "key", 0)
+        pair = [Author("Jan Jansen", "1"), Author("Kai Kim", "2")]
+        store.set_people(People({"submission_11": pair}))
+    (results / "decisions.toml").write_text(
+        '[[points]]\nperson = "2"\nby = 2\nreason = "talk"\n'
+        '[[points]]\nperson = "everybody"\nby = 1\nreason = "hint"\n'
+    )
+    done = run_feedback(results, "--format", "gradescope")
+    assert done.exit_code == 1
+    assert "not for everybody: submission_11: one score for all of its people" in done.output
+    assert "not that of Kai Kim: these are in the csv" in done.output
+    found = members(results / "feedback-gradescope" / "gradescope.zip")
+    assert json.loads(found["results/11.json"])["score"] == 8
+    assert run_feedback(results, "--format", "folders").exit_code == 0
+
+
 def test_the_mail_merge_table_has_a_row_for_each_person(tmp_path: Path):
     """The table has the address and the mail. The command names people without an address."""
     results = store_download(tmp_path / "download", CANVAS, tmp_path / "results")
