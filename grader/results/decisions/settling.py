@@ -179,12 +179,14 @@ _LISTED = 6
 class Effect:
     """A decision, and a line for each person that it affects.
 
-    `unchanged` counts the people whose points it leaves unchanged, if it names no one.
+    `unchanged` counts the people whose points it leaves unchanged, if it names no one. `possible`
+    says how it changes the possible points, or is "".
     """
 
     decision: Decision
     lines: list[str] = field(default_factory=list)
     unchanged: int = 0
+    possible: str = ""
 
     @property
     def words(self) -> str:
@@ -203,7 +205,7 @@ class Effect:
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
         if self.lines and self.unchanged:
             short.append(f"changes nothing for {quantity(self.unchanged, 'other')}")
-        return short or ["changes nobody's points"]
+        return [self.possible] * bool(self.possible) + (short or ["changes nobody's points"])
 
 
 def effects(results: Results, settling: Settling) -> list[Effect]:
@@ -228,8 +230,13 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
 
 def _add(found: dict[str, Effect], own: Settlement) -> None:
     who, final = ", ".join(map(_called, own.people)), _final(own)
+    possible = own.worth - sum(change.possible for change in own.changes)
     for change in own.changes:
         effect = found.get(change.source)
+        if effect is not None and change.possible:
+            before, possible = points_of(possible), possible + change.possible
+            now = points_of(possible)
+            effect.possible = f"changes the possible points from {before:.10g} to {now:.10g}"
         if effect is not None and not change.hundredths and change.source not in own.sources:
             effect.unchanged += len(own.people)
         elif effect is not None:
