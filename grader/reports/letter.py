@@ -179,7 +179,8 @@ def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
     own = settled.exercises.get(each.exercise)
     if own is None:
         return f"{points(each.score)} of {points(each.max_score)}"
-    return f"{points(points_of(own.final))} of {points(points_of(own.worth))}"
+    got = points(points_of(own.final))
+    return f"{got}, {own.apart}" if own.apart else f"{got} of {points(points_of(own.worth))}"
 
 
 _TIME = (1980, 1, 1, 0, 0, 0)

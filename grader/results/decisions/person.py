@@ -74,6 +74,12 @@ class _Exercise:
     decided: dict[str, Fraction] = field(default_factory=dict)
 
     @property
+    def settled(self) -> ExercisePoints:
+        """Returns the points after all changes."""
+        why = "bonus" if self.bonus else "taken out" if self.taken_out else ""
+        return ExercisePoints(self.machine, self.points, self.worth, "" if self.worth else why)
+
+    @property
     def ids(self) -> frozenset[str]:
         """Returns the ids of the exercise's tests."""
         return frozenset(test.id for test in self.tests)
@@ -160,10 +166,7 @@ class PersonsPoints:
             worth=sum(each.worth for each in exercises)
             if self._exercises
             else hundredths(grade.max_score),
-            exercises={
-                name: ExercisePoints(each.machine, each.points, each.worth)
-                for name, each in self._exercises.items()
-            },
+            exercises={name: each.settled for name, each in self._exercises.items()},
             changes=tuple(self._changes),
             comments=self._settling.comments(grade.submission, self._person),
             excused=is_excused,

@@ -186,11 +186,15 @@ class PointsChange:
 
 @dataclass(frozen=True, slots=True)
 class ExercisePoints:
-    """An exercise's worth, its points from tests, and its points after all changes; hundredths."""
+    """An exercise's worth, its points from tests, and its points after all changes; hundredths.
+
+    If its points are not among the possible ones, `apart` says why: "bonus" or "taken out".
+    """
 
     machine: int
     final: int
     worth: int
+    apart: str = ""
 
 
 @dataclass(frozen=True, slots=True)
