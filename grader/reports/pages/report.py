@@ -91,6 +91,7 @@ def class_page(
     kinds = [*mistakes, *others, *remarks]
     statuses = Counter(entry.status for entry in found.entries)
     most = max((entry.max_score for entry in found.entries), default=0.0)
+    histogram = _histogram(found.scores, most)
     return render(
         "class.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
@@ -114,13 +115,14 @@ def class_page(
         absentees=absentees,
         most=most,
         spread=_spread(found.scores, most),
-        histogram=_histogram(found.scores, most),
+        histogram=histogram[:_BINS],
+        above=sum(histogram[_BINS:]),
         exercises=list(found.exercises.values()),
         mistakes=mistakes,
         others=others,
         remarks=remarks,
         unlisted=(unlisted_mistakes, unlisted_others, unlisted_remarks),
-        data=as_json(found.columns(kinds) | {"histogram": _histogram(found.scores, most)}),
+        data=as_json(found.columns(kinds) | {"histogram": histogram, "bins": _BINS}),
     )
 
 
@@ -138,12 +140,16 @@ def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
 
 
 def _histogram(scores: Iterable[float], most: float) -> list[int]:
-    """Returns how many scores lie in each of `_BINS` equal parts; the last includes full scores."""
-    counts = [0] * _BINS
+    """Returns how many scores lie in each of `_BINS` equal parts; the last includes full scores.
+
+    A further part holds the scores above the maximum, if there are any.
+    """
+    counts = [0] * (_BINS + 1)
     for score in scores:
         share = score / most if most else 0.0
-        counts[min(max(int(share * _BINS), 0), _BINS - 1)] += 1
-    return counts
+        is_above = score > most + _EPSILON
+        counts[_BINS if is_above else min(max(int(share * _BINS), 0), _BINS - 1)] += 1
+    return counts if counts[_BINS] else counts[:_BINS]
 
 
 CHANGES = "changes.html"

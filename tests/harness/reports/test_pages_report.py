@@ -254,6 +254,19 @@ def test_the_class_page_describes_the_scores_of_a_class(tmp_path, points, said, 
     assert data_of(index)["histogram"] == [bins.get(place, 0) for place in range(20)]
 
 
+def test_points_above_the_maximum_have_a_part_of_their_own(tmp_path):
+    """Points that were decided, or of a bonus, are more than the possible ones."""
+    results = a_batch(tmp_path / "r", scored("ann", 4, 6), scored("bo", 4, 6), scored("cy", 4, 5))
+    decision = {"person": "ann", "by": 2, "reason": "a talk"}
+    append_decision(results.folder / "decisions.toml", "points", decision)
+    index = write_report(results, tmp_path / "p").index
+    text = index.read_text()
+    assert data_of(index)["histogram"][18:] == [1, 1, 1]
+    assert '9.5 to 10</th><td class="number">1</td>' in text
+    assert 'above 10</th><td class="number">1</td>' in text
+    assert "11 points, and 1 submission has more than the 10 possible ones; the" in text
+
+
 @pytest.mark.parametrize(("kind", "got"), [("bonus", "4"), ("taken_out", "0")])
 def test_every_display_says_that_an_exercise_is_not_among_the_possible_points(tmp_path, kind, got):
     """Its points stand without a maximum, so that the others add up to the total."""
