@@ -16,7 +16,6 @@ from grader.intake.client import survey
 from grader.intake.entry import Discovery, Entry
 from grader.intake.people import Attribution
 from grader.reports.package_needs import PackageNeed, lacking_in_words, needs_in_words, needs_of
-from grader.reports.summary import author_in_words
 
 
 def say_what_was_found(discovery: Discovery) -> None:
@@ -29,8 +28,8 @@ def say_what_was_found(discovery: Discovery) -> None:
         say(note)
 
 
-def say_who_handed_in(attribution: Attribution) -> None:
-    """Prints on stderr the absentees of the roster, and the submissions of nobody on it."""
+def say_who_handed_in(attribution: Attribution, absentees: Sequence[str]) -> None:
+    """Prints on stderr the absentees of the class, and the submissions of nobody on the roster."""
     people = attribution.people
     if len(attribution.strangers) == len(attribution.entries):
         say(
@@ -38,12 +37,11 @@ def say_who_handed_in(attribution: Attribution) -> None:
             "column with the names or ids of the submissions?"
         )
         return
-    absentees, strangers = attribution.absentees, attribution.strangers
     say(f"roster: {people - len(absentees)} of {people} people handed in")
     if absentees:
-        say(f"handed in nothing: {'; '.join(map(author_in_words, absentees))}")
-    if strangers:
-        say(f"by nobody on the roster: {', '.join(strangers)}")
+        say(f"handed in nothing: {'; '.join(absentees)}")
+    if attribution.strangers:
+        say(f"by nobody on the roster: {', '.join(attribution.strangers)}")
     for note in attribution.notes:
         say(note)
 

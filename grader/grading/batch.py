@@ -41,6 +41,7 @@ from grader.results.rows import People
 from grader.results.store import Store
 from grader.worker.packages import is_installed
 
+_WAITING = "found, not graded yet: run the batch again"
 _ANYWAY = "name another folder for the results, or start over with --fresh"
 
 
@@ -80,6 +81,10 @@ class Batch:
         self.is_regrade = bool(finished) and not self.kept
         store.set_test_hashes(settings.suite_hash, settings.test_hashes)
         _remember(store, discovery)
+        known = set(store.submissions())
+        for task in self.waiting:
+            if task.entry.name not in known:  # a batch that is stopped leaves nobody out
+                store.add(task.ungraded(settings, _WAITING), task.key, task.position)
         store.set_late_rule(assignment.late)
 
     @property
@@ -155,7 +160,7 @@ def open_batch(
             store.clear()
         discovery = keep_graded(discovery, _graded(store), fingerprint)
         earlier = store.options()
-        if earlier is not None and store.submissions():
+        if earlier is not None and store.finished():
             _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
             settings = replace(settings, seed=earlier["seed"])
         store.set_options(replace(options, seed=settings.seed).as_json())
@@ -175,8 +180,9 @@ def _refuse_to_lose(
             f"the grades in {out} were made with other options ({'; '.join(otherwise)}): "
             f"repeat those, {_ANYWAY}"
         )
-    gone = _gone(store, discovery)
-    if 2 * len(gone) > len(store.submissions()):
+    graded = store.finished()
+    gone = [name for name in _gone(store, discovery) if name in graded]
+    if 2 * len(gone) > len(graded):
         raise GradesWouldBeLost(
             f"most of the submissions with grades in {out} are not handed in now "
             f"({several(gone)}): {_ANYWAY}"
@@ -184,10 +190,11 @@ def _refuse_to_lose(
 
 
 def _graded(store: Store) -> dict[str, GradedBefore]:
-    hashes, people = store.submission_hashes(), store.people
+    hashes, people, finished = store.submission_hashes(), store.people, store.finished()
     return {
         name: GradedBefore(people.authors.get(name, ()), digest, people.unsure.get(name, ""))
         for name, digest in hashes.items()
+        if name in finished
     }
 
 

@@ -34,6 +34,7 @@ from grader.reports.export.sheet import harmless
 from grader.reports.letter import Content, LeftOut, Letter, add, browser, letters, printed, wrapped
 from grader.reports.pages.rendering import whole_folder
 from grader.reports.single import credited
+from grader.reports.summary import author_in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
@@ -107,6 +108,7 @@ if not results.exists():
 (root / "results").mkdir(exist_ok=True)
 shutil.copyfile(results, root / "results" / "results.json")
 """
+_ONE_SCORE = "one score for all of its people, which is not that of"
 _SCRIPTS = (("setup.sh", _SETUP), ("run_autograder", _RUN))
 
 
@@ -123,7 +125,8 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Co
         shown["score"] = letter.settled.final or 0.0
     content = json.dumps(shown, ensure_ascii=False)
     add(archive, f"results/{found['number']}.json", content.encode())
-    return ""
+    names = ", ".join(map(author_in_words, letter.differing))
+    return names and f"{_ONE_SCORE} {names}: these are in the csv"
 
 
 _MAIL_FILE = "mail.csv"
@@ -202,8 +205,9 @@ def write_feedback(
                     continue
                 as_pdf = printed(printer, letter.page) if printer else None
                 why = add(letter, Content(letter.page, letter.text, as_pdf))
-                written += why in ("", _TO_SOME)
-                left_out += [LeftOut(letter.grade.submission, why)] * bool(why)
+                is_written = not why or why.startswith((_TO_SOME, _ONE_SCORE))
+                written += is_written
+                left_out += [LeftOut(letter.grade.submission, why, is_written)] * bool(why)
         if not written:
             why = left_out[0].reason if left_out else "there is no submission"
             raise Refusal(f"nobody's feedback can be written for {form}: {why}")

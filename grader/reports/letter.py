@@ -20,10 +20,11 @@ import tempfile
 import textwrap
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.core.points import points_of
+from grader.core.submission import Author
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus
 from grader.reports.pages.graded import Graded
@@ -33,6 +34,10 @@ from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling, common
 from grader.results.results import Results
 
+_ANOTHERS = (
+    "the platform has it under another person's name: hand it to its author with --format mail "
+    "or folders"
+)
 _STRETCH = 20
 # Columns of the text.
 _WIDEST = 100
@@ -43,6 +48,7 @@ class Letter:
     """A submission's feedback; `downloaded_as` are its files' names in the platform's download.
 
     `settled` holds its people's final points; `told` holds comments and decisions, in sentences.
+    `differing` are people of it whose points are others.
     """
 
     downloaded_as: tuple[str, ...]
@@ -51,14 +57,19 @@ class Letter:
     told: tuple[str, ...]
     text: str
     page: str
+    differing: tuple[Author, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A submission without feedback in the output, and the reason, in a few words."""
+    """A submission without feedback in the output, and the reason, in a few words.
+
+    If it `is_written`, some of its people lack theirs.
+    """
 
     submission: str
     reason: str
+    is_written: bool = False
 
 
 def letters(
@@ -85,12 +96,25 @@ def letters(
             if to_people and grade.submission in settling.unsure:
                 yield LeftOut(grade.submission, "its author is not certain")
                 continue
+            if not apart and _is_anothers(results, settling, grade.submission):
+                yield LeftOut(grade.submission, _ANOTHERS)
+                continue
             named = downloads.get(grade.submission, ())
             for one in settled if apart else (together,):
                 if one.has_points or one.excused:
-                    yield _letter(results.assignment, graded, one, named)
+                    letter = _letter(results.assignment, graded, one, named)
+                    others = (own.people for own in settled if own.final != one.final)
+                    yield replace(letter, differing=() if apart else sum(others, ()))
                 else:
                     yield LeftOut(grade.submission, "not graded yet")
+
+
+def _is_anothers(results: Results, settling: Settling, submission: str) -> bool:
+    """Returns whether the platform has a submission under the name of somebody who is not its."""
+    surely = () if submission in results.people.unsure else results.people.authors
+    return submission in surely and not {*results.people.authors[submission]} <= {
+        *settling.handed_in.get(submission, ())
+    }
 
 
 def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[str, ...]) -> Letter:
@@ -155,7 +179,8 @@ def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
     own = settled.exercises.get(each.exercise)
     if own is None:
         return f"{points(each.score)} of {points(each.max_score)}"
-    return f"{points(points_of(own.final))} of {points(points_of(own.worth))}"
+    got = points(points_of(own.final))
+    return f"{got}, {own.apart}" if own.apart else f"{got} of {points(points_of(own.worth))}"
 
 
 _TIME = (1980, 1, 1, 0, 0, 0)

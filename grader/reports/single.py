@@ -30,10 +30,14 @@ from grader.reports.standing import (
 )
 
 
-def credited(grade: Grade) -> Grade:
-    """Returns the grade with carried points added to its scores; its message says why."""
+def credited(grade: Grade, scale: float = 1.0) -> Grade:
+    """Returns the grade with carried points added to its scores; its message says why.
+
+    The message gives a platform's points, which are those of the assignment times `scale`.
+    """
     tests = credited_tests(grade)
-    said = [carried_in_words(one, tests) for one in grade.carried]
+    shown = [replace(one, points=one.points * scale) for one in grade.carried]
+    said = [carried_in_words(one, tests) for one in shown]
     message = "\n".join(filter(None, [grade.message, *said])) or None
     return replace(grade, tests=tests, score=grade.final, carried=(), message=message)
 

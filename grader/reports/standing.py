@@ -98,9 +98,9 @@ def extent(cause: Cause) -> str:
     return f"{said}; also fails {listed(others, _NAMES)}: {others_of}"
 
 
-def cost(cause: Cause) -> str:
+def cost(cause: Cause, scale: float = 1.0) -> str:
     """Returns the points that a cause costs, in parentheses; "" if it costs none."""
-    lost = points(cause.lost)
+    lost = points(cause.lost * scale)
     several = len({test.exercise for test in cause.tests if test.lost})
     if lost == "0" or cause.shown.status is Status.NOT_GRADED:
         return ""
@@ -305,8 +305,10 @@ _CAUSES_TOLD = 5
 _LONGEST_TOLD = 1500
 
 
-def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
+def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause], scale: float = 1.0) -> str:
     """Returns an exercise's causes, its standing and its notes, as plain text.
+
+    A platform's points are those of the assignment times `scale`.
 
     `found` are the causes of all exercises; a cause with its root in another exercise is only
     named. The text names no test. It shows no value that a hidden test expects, because messages
@@ -316,7 +318,7 @@ def feedback(verdicts: Sequence[Verdict], found: Sequence[Cause]) -> str:
     if standing.standing is Standing.MISSING:
         return shortened(plain(verdicts[0].message or standing.words))
     own = [cause for cause in found if standing.exercise in cause.exercises]
-    parts = [_told(cause, standing.exercise) for cause in own[:_CAUSES_TOLD]]
+    parts = [_told(cause, standing.exercise, scale) for cause in own[:_CAUSES_TOLD]]
     if len(own) > _CAUSES_TOLD:
         parts.append(f"and {len(own) - _CAUSES_TOLD} more causes")
     # The cause says it all where an earlier exercise has it, unless some points are earned here.
@@ -348,7 +350,7 @@ def fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _told(cause: Cause, exercise: str) -> str:
+def _told(cause: Cause, exercise: str, scale: float) -> str:
     root = cause.exercises[0]
     if root != exercise:
         # A line may be told for the root alone: a change there leaves this exercise wrong.
@@ -360,6 +362,6 @@ def _told(cause: Cause, exercise: str) -> str:
         named = [f"{plain(own.explanation)} [{one_line(own.mistake)}]"] if own else []
         told = [title(cause), *named, f"The same cause as in {one_line(root)}{place}: see there."]
         return "\n  ".join(told)
-    fails = f"{extent(cause)} {cost(cause)}".rstrip()
+    fails = f"{extent(cause)} {cost(cause, scale)}".rstrip()
     below = "\n".join(map(shortened, [*paragraph(cause), fails]))
     return f"{title(cause)}\n{textwrap.indent(below, '  ')}"

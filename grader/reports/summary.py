@@ -33,6 +33,16 @@ def author_in_words(author: Author) -> str:
     return one_line(author.called)
 
 
+def absent_in_words(results: Results, settling: Settling | None) -> list[str]:
+    """Returns the names of the people who handed in nothing, and whether they are excused."""
+    if settling is None:
+        return [*map(author_in_words, results.people.absentees)]
+    return [
+        author_in_words(person) + (" (excused)" if settling.excused(person) else "")
+        for person in settling.absentees
+    ]
+
+
 def labelled(submission: str, authors: Sequence[Author]) -> str:
     """Returns the authors' names, then the submission's; if no author is known, only the latter."""
     known = [author for author in authors if author.name or author.email]
@@ -123,6 +133,8 @@ _ALARMED = 120
 
 # The settlements of each submission.
 _Finals = Mapping[str, tuple[Settlement, ...]]
+# The people who handed each submission in.
+_People = Mapping[str, tuple[Author, ...]]
 
 
 def print_summary(
@@ -142,12 +154,13 @@ def print_summary(
     """
     found = results.outlines()
     finals = {} if settling is None else _finals(results, settling)
+    people = results.people.authors if settling is None else settling.handed_in
     if found:
         shown = found[:rows]
         console.print(
-            _in_full(results, shown, finals)
+            _in_full(results, people, shown, finals)
             if details
-            else _in_short(results, shown, finals, console.width)
+            else _in_short(results, people, shown, finals, console.width)
         )
     if len(found) > rows:
         console.print(Text(f"and {len(found) - rows} more, counted below"))
@@ -158,7 +171,7 @@ def print_summary(
         console.print(Text(words), soft_wrap=True)
     not_graded = [row for row in found if row.status is GradeStatus.NOT_GRADED]
     if not_graded:
-        console.print(_alarm(results, not_graded))
+        console.print(_alarm(results, people, not_graded))
     return not not_graded
 
 
@@ -190,9 +203,11 @@ def _worth(row: Outline, finals: _Finals) -> float:
     return points_of(own[0].worth) if own else row.max_score
 
 
-def _in_short(results: Results, rows: Sequence[Outline], finals: _Finals, width: int) -> Table:
+def _in_short(
+    results: Results, people: _People, rows: Sequence[Outline], finals: _Finals, width: int
+) -> Table:
     """Returns a line for each submission: the people, the score, and the first cause."""
-    names = [Text(one_line(name, _WIDEST_NAME)) for name in _names(results, rows)]
+    names = [Text(one_line(name, _WIDEST_NAME)) for name in _names(people, rows)]
     scores = [_score(row, finals) for row in rows]
     widest = min(max(name.cell_len for name in names), _WIDEST_NAME)
     taken = widest + max(score.cell_len for score in scores) + _BETWEEN
@@ -207,7 +222,7 @@ def _in_short(results: Results, rows: Sequence[Outline], finals: _Finals, width:
     return table
 
 
-def _in_full(results: Results, rows: Sequence[Outline], finals: _Finals) -> Table:
+def _in_full(results: Results, people: _People, rows: Sequence[Outline], finals: _Finals) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("submission", max_width=40, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
@@ -215,23 +230,23 @@ def _in_full(results: Results, rows: Sequence[Outline], finals: _Finals) -> Tabl
     shown = {row.submission: row for row in rows}
     for grade in results.grades_of(shown):
         row = shown[grade.submission]
-        table.add_row(Text(_label(results, row)), _score(row, finals), Text(complaints(grade)))
+        table.add_row(Text(_label(people, row)), _score(row, finals), Text(complaints(grade)))
     return table
 
 
-def _names(results: Results, rows: Sequence[Outline]) -> list[str]:
+def _names(people: _People, rows: Sequence[Outline]) -> list[str]:
     """Returns each submission's people, or its label if these are unknown or not unique."""
-    authors = [results.people.authors.get(row.submission, ()) for row in rows]
-    people = [", ".join(map(author_in_words, own)) for own in authors]
-    shared = Counter(people)
+    authors = [people.get(row.submission, ()) for row in rows]
+    names = [", ".join(map(author_in_words, own)) for own in authors]
+    shared = Counter(names)
     return [
-        name if name and shared[name] == 1 else _label(results, row)
-        for name, row in zip(people, rows, strict=True)
+        name if name and shared[name] == 1 else _label(people, row)
+        for name, row in zip(names, rows, strict=True)
     ]
 
 
-def _label(results: Results, row: Outline) -> str:
-    return labelled(row.submission, results.people.authors.get(row.submission, ()))
+def _label(people: _People, row: Outline) -> str:
+    return labelled(row.submission, people.get(row.submission, ()))
 
 
 def _score(row: Outline, finals: _Finals) -> Text:
@@ -263,16 +278,16 @@ def _counts(rows: Sequence[Outline], finals: _Finals) -> str:
     return f"{words}; mean {mean}, median {median} of {points(full)} points{remark}"
 
 
-def _alarm(results: Results, rows: Sequence[Outline]) -> Panel:
+def _alarm(results: Results, people: _People, rows: Sequence[Outline]) -> Panel:
     text = Text()
     for row in rows[:_NOT_GRADED_LISTED]:
         grade = results.grade(row.submission)
         words = complaint(grade, _ALARMED) if grade else str(row.status)
-        text.append(_label(results, row), style="bold").append(f": {words}\n")
+        text.append(_label(people, row), style="bold").append(f": {words}\n")
     if len(rows) > _NOT_GRADED_LISTED:
         text.append(f"and {len(rows) - _NOT_GRADED_LISTED} more\n")
     text.append(
-        "This is the machine's fault or the grader's, and costs nobody points: "
+        "This is no fault of the submissions, and costs nobody points: "
         "run the same command again to grade what is left."
     )
     return Panel(text, title=f"{len(rows)} NOT GRADED", border_style="bold red")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from grader.cli.commands.report import print_class, write_pages
+from grader.cli.commands.report import print_class, readable_settling, write_pages
 from grader.cli.options import (
     FOLDER,
     INTERRUPTED,
@@ -39,7 +39,7 @@ from grader.reports.package_needs import (
     not_preloaded_in_words,
     preload_in_words,
 )
-from grader.reports.summary import labelled
+from grader.reports.summary import absent_in_words, labelled
 from grader.results.store import Store
 
 
@@ -106,7 +106,9 @@ def batch(
         ):
             say_what_was_found(opened.discovery)
             if attribution is not None:
-                say_who_handed_in(attribution)
+                known = Store.read(out)
+                absent = absent_in_words(known, readable_settling(known))
+                say_who_handed_in(attribution, absent)
             _say_what_is_left(opened)
             waiting = [task.entry for task in opened.waiting if not task.kept]
             say_what_is_needed(waiting, assignment.root, options.adapters)

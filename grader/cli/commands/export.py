@@ -190,17 +190,18 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
       grader feedback results/ --pdf --out feedback/
 
     Files are named as in the platform's download, so that one upload hands all feedback back. A
-    README.txt says where to upload. Standard error lists the submissions without feedback. Exit
-    code 0: all submissions have feedback; 1: some have none.
+    README.txt says where to upload. Standard error lists the people without feedback of their own.
+    Exit code 0: all have theirs; 1: some have not.
     """
     results = Store.read(folder)
     place = out or folder / f"feedback-{form}"
     written = write_feedback(results, open_settling(results), form, place, pdf)
-    without: dict[str, list[str]] = {}
+    without: dict[tuple[str, str], list[str]] = {}
     for one in written.left_out:
-        without.setdefault(one.reason, []).append(one.submission)
-    for reason, names in without.items():
-        say(f"without feedback: {several(names, shown=_SHOWN)}: {reason}")
+        kind = "not for everybody" if one.is_written else "without feedback"
+        without.setdefault((kind, one.reason), []).append(one.submission)
+    for (kind, reason), names in without.items():
+        say(f"{kind}: {several(names, shown=_SHOWN)}: {reason}")
     click.echo(f"feedback of {quantity(written.written, 'submission')}: {written.place}")
     click.echo(f"how it is handed back: {place / README}")
     sys.exit(int(bool(written.left_out)))

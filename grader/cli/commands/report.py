@@ -85,14 +85,14 @@ def print_class(results: Results, details: bool) -> bool:
 
     Returns whether every submission got its grade.
     """
-    complete = print_summary(results, Console(), _settling(results), details=details)
+    complete = print_summary(results, Console(), readable_settling(results), details=details)
     if details:
         for line in in_words(exercises_of(results.grades()), spreads(results.grades())):
             click.echo(line)
     return complete
 
 
-def _settling(results: Results) -> Settling | None:
+def readable_settling(results: Results) -> Settling | None:
     """Returns the settled grades, or None while the decisions cannot be read."""
     try:
         return open_settling(results)

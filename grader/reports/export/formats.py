@@ -67,7 +67,8 @@ def write_document(
 def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
     """Returns a line of `results.jsonl` with people and exercises; ungraded ones have no points.
 
-    Each `score` holds the tests' points, and each `final` the points after `changes`.
+    Each `score` holds the tests' points, and each `final` the points after `changes`, of those
+    that are `possible` then; `max_score` are all points that the tests can give.
     """
     fields = grade.as_json()
     del fields["schema"]
@@ -91,6 +92,7 @@ def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
         "late": settlement.late,
         "excused": settlement.excused,
         "final": settlement.final,
+        "possible": None if settlement.final is None else points_of(settlement.worth),
         "changes": [*map(_change, settlement.changes)],
         "comments": [*settlement.comments],
         **fields,
@@ -101,7 +103,7 @@ def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
 
 def _change(change: PointsChange) -> dict[str, Any]:
     fields = dataclasses.asdict(change) | {"points": change.points}
-    del fields["hundredths"], fields["is_full"], fields["replaces"]
+    del fields["hundredths"], fields["is_full"], fields["replaces"], fields["possible"]
     return fields
 
 

@@ -61,6 +61,10 @@ class Display:
     hidden_tests: VisibleWhen = VisibleWhen.VISIBLE
     leaderboard: bool = False
 
+    def scale(self, most: float) -> float:
+        """Returns the factor from an assignment's points to Gradescope's; `most` is its maximum."""
+        return self.total / most if self.total and most else 1.0
+
 
 def results(grade: Grade, display: Display) -> dict[str, Any]:
     """Returns the results of a finished grading."""
@@ -97,6 +101,7 @@ def progress(
     found, causes = by_exercise(reached), causes_of(reached)
     own = {exercise: found.get(exercise, []) for exercise in worth}
     earned = [(total(v.score for v in own[exercise]), most) for exercise, most in worth.items()]
+    scale = display.scale(total(worth.values()))
     points_of_each = zip(own, scaled(earned, display.total), strict=True)
     entries = [
         {
@@ -105,7 +110,7 @@ def progress(
             "score": score,
             "max_score": most,
             "status": "passed" if own[exercise] and score == most else "failed",
-            "output": feedback(own[exercise], causes) if own[exercise] else _NOT_YET,
+            "output": feedback(own[exercise], causes, scale) if own[exercise] else _NOT_YET,
             "visibility": display.hidden_tests,
         }
         for number, (exercise, (score, most)) in enumerate(points_of_each, 1)
@@ -178,8 +183,9 @@ def _entries(grade: Grade, display: Display) -> list[dict[str, Any]]:
     known = {display.hidden_tests: causes_of(grade.tests)}
     public = (test for test in grade.tests if test.visibility is Visibility.PUBLIC)
     known.setdefault(VisibleWhen.VISIBLE, causes_of(_ungated(public)))
+    scale = display.scale(grade.max_score)
     return [
-        _entry(part, known[part.shown], *reached)
+        _entry(part, known[part.shown], *reached, scale)
         for part, reached in zip(parts, scaled(earned, display.total), strict=True)
     ]
 
@@ -225,7 +231,9 @@ def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
         yield verdict._replace(message=left or None, score=score)
 
 
-def _entry(part: _Part, causes: Sequence[Cause], score: float, most: float) -> dict[str, Any]:
+def _entry(
+    part: _Part, causes: Sequence[Cause], score: float, most: float, scale: float
+) -> dict[str, Any]:
     standing = standing_of(part.told)
     mistakes = dict.fromkeys(v.diagnosis.mistake for v in part.told if v.diagnosis)
     return {
@@ -234,7 +242,7 @@ def _entry(part: _Part, causes: Sequence[Cause], score: float, most: float) -> d
         "score": score,
         "max_score": most,
         "status": "passed" if standing.standing is Standing.FULL else "failed",
-        "output": "\n\n".join(filter(None, [feedback(part.told, causes), part.remark])),
+        "output": "\n\n".join(filter(None, [feedback(part.told, causes, scale), part.remark])),
         "visibility": part.shown,
         "tags": [str(aspect) for aspect in standing.lacking],
         "extra_data": {"mistakes": [one_line(mistake) for mistake in mistakes]},

@@ -9,6 +9,7 @@ from typing import TextIO
 from xml.etree import ElementTree as ET
 
 from grader.core.causes import Cause
+from grader.core.points import points_of
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.reports.standing import causes_of, title
@@ -78,6 +79,8 @@ def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
         properties |= {"score": points(grade.score), "max_score": points(grade.max_score)}
     if grade.message:
         properties["message"] = grade.message
+    if any(own.final is not None for own in settled):
+        properties["possible"] = points(points_of(settled[0].worth))
     for own, whose in zip(settled, _labels(settled), strict=True):
         properties |= _final(own, whose)
     suite.append(_properties(properties))

@@ -176,7 +176,7 @@ def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, 
             lost=True,
         ),
         Remark(
-            "not graded, by the machine's fault or the grader's, and without points here "
+            "not graded, by no fault of the submissions, and without points here "
             "(run `grader batch` again)",
             _told(scores, lambda one: None if one.total or one.settlement.excused else one.words),
             lost=True,

@@ -43,10 +43,14 @@ _LONGEST_CHANGES = 600
 
 @dataclass(slots=True)
 class ExerciseCount:
-    """The final points and the standings of a class in one exercise."""
+    """The final points and the standings of a class in one exercise.
+
+    `apart` says why its points are not among the possible ones, or is "".
+    """
 
     name: str
     max_score: float = 0.0
+    apart: str = ""
     scores: list[float] = field(default_factory=list)
     standings: Counter[str] = field(default_factory=Counter)
 
@@ -142,8 +146,9 @@ class ClassData:
             else:
                 count.add(each.standing)
             if own and each.exercise in final:
-                worth = own.exercises[each.exercise].worth
-                count.add_score(points_of(final[each.exercise]), points_of(worth))
+                counted = own.exercises[each.exercise]
+                count.add_score(points_of(final[each.exercise]), points_of(counted.worth))
+                count.apart = counted.apart
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)
         self._outcomes.append(self._add_tests(grade))

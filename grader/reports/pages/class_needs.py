@@ -163,7 +163,7 @@ def _all(
     yield OpenDecision(
         "not-graded",
         "NOT GRADED",
-        "This is a fault of the machine or the grader, and costs nobody points: run the same "
+        "This is no fault of the submissions, and costs nobody points: run the same "
         "command again to grade what is left.",
         _with_status(found, GradeStatus.NOT_GRADED),
         alarm=True,

@@ -36,7 +36,7 @@ from grader.reports.pages.rendering import (
     whole_folder,
 )
 from grader.reports.pages.submission_page import submission_page
-from grader.reports.summary import author_in_words
+from grader.reports.summary import absent_in_words
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
@@ -76,13 +76,14 @@ def class_page(
     alike: str,
     groups: Sequence[UnknownCluster],
     open_decisions: Sequence[OpenDecision],
+    absentees: Sequence[str],
 ) -> str:
     """Returns the page of a class.
 
     `compared` says whether a page of changes lies beside it. `made_of` identifies the data that
     the page is made from; `current_report` compares it. `alike` is the path of the similarity page,
     or "". `groups` are groups of unrecognised wrong answers. `open_decisions` wait for the
-    instructor.
+    instructor. `absentees` handed in nothing.
     """
     mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
     others, unlisted_others = ranked(found.counts.others.values())
@@ -90,6 +91,7 @@ def class_page(
     kinds = [*mistakes, *others, *remarks]
     statuses = Counter(entry.status for entry in found.entries)
     most = max((entry.max_score for entry in found.entries), default=0.0)
+    histogram = _histogram(found.scores, most)
     return render(
         "class.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
@@ -110,16 +112,17 @@ def class_page(
         late=any(entry.late for entry in found.entries),
         notes=by_words((found.entries[place], note) for place, note in found.notes),
         failed_tests=found.failed_tests(),
-        absentees=[*map(author_in_words, results.people.absentees)],
+        absentees=absentees,
         most=most,
         spread=_spread(found.scores, most),
-        histogram=_histogram(found.scores, most),
+        histogram=histogram[:_BINS],
+        above=sum(histogram[_BINS:]),
         exercises=list(found.exercises.values()),
         mistakes=mistakes,
         others=others,
         remarks=remarks,
         unlisted=(unlisted_mistakes, unlisted_others, unlisted_remarks),
-        data=as_json(found.columns(kinds) | {"histogram": _histogram(found.scores, most)}),
+        data=as_json(found.columns(kinds) | {"histogram": histogram, "bins": _BINS}),
     )
 
 
@@ -137,12 +140,16 @@ def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
 
 
 def _histogram(scores: Iterable[float], most: float) -> list[int]:
-    """Returns how many scores lie in each of `_BINS` equal parts; the last includes full scores."""
-    counts = [0] * _BINS
+    """Returns how many scores lie in each of `_BINS` equal parts; the last includes full scores.
+
+    A further part holds the scores above the maximum, if there are any.
+    """
+    counts = [0] * (_BINS + 1)
     for score in scores:
         share = score / most if most else 0.0
-        counts[min(max(int(share * _BINS), 0), _BINS - 1)] += 1
-    return counts
+        is_above = score > most + _EPSILON
+        counts[_BINS if is_above else min(max(int(share * _BINS), 0), _BINS - 1)] += 1
+    return counts if counts[_BINS] else counts[:_BINS]
 
 
 CHANGES = "changes.html"
@@ -230,7 +237,7 @@ def _write(
             settled = settling.settle(grade)
             content = submission_page(results.assignment, graded, grade.evidence, settled)
             (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
-            found.add(graded, results.people.authors.get(name, ()), settled)
+            found.add(graded, settling.handed_in.get(name, ()), settled)
             if changes is not None:
                 changes.add(graded, earlier.get(name))
     if changes is not None and against is not None:
@@ -243,6 +250,9 @@ def _write(
     made_of = "" if changes else _made_of(results, settling, alike)
     groups = nameless(results, found.entries)
     wanted = needs(found, settling, groups)
-    content = class_page(results, found, imports, bool(changes), made_of, alike, groups, wanted)
+    absent = absent_in_words(results, settling)
+    content = class_page(
+        results, found, imports, bool(changes), made_of, alike, groups, wanted, absent
+    )
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in wanted], changes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -162,6 +163,7 @@ def masked(settling: Settling, mask: Mask) -> Settling:
         taken={labels.get(name, name): by for name, by in settling.taken.items()},
         unsure={labels.get(name, name): mask.text(why) for name, why in settling.unsure.items()},
         timed_by={labels.get(name, name): by for name, by in settling.timed_by.items()},
+        handed_in={},
     )
 
 
@@ -203,18 +205,21 @@ def open_settling(
     beside = (file or results.folder / NAME).parent
     people, handed_in = _people(aimed, known, results.people.authors)
     times, timed_by = _times(aimed, known, results, handed_in, rule, beside)
-    taken = _taken(aimed, known)
-    there = {person for own in people.values() for person in own}
+    taken, unsure = _taken(aimed, known), results.people.unsure
+    there = {person for own in (*people.values(), *handed_in.values()) for person in own}
+    known_to_be = (results.people.authors.get(name, ()) for name in handed_in if name not in unsure)
+    everyone = dict.fromkeys(itertools.chain(results.people.absentees, *known_to_be))
     return Settling(
         aimed=aimed,
         rule=rule,
         people=people,
-        absentees=tuple(person for person in results.people.absentees if person not in there),
+        absentees=tuple(person for person in everyone if person not in there),
         marked=results.people.late,
         times=times,
         timed_by=timed_by,
         taken=taken,
-        unsure={name: why for name, why in results.people.unsure.items() if name not in taken},
+        unsure={name: why for name, why in unsure.items() if name not in taken},
+        handed_in={name: own for name, own in handed_in.items() if own != (Author(name=name),)},
     )
 
 

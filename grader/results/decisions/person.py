@@ -74,6 +74,12 @@ class _Exercise:
     decided: dict[str, Fraction] = field(default_factory=dict)
 
     @property
+    def settled(self) -> ExercisePoints:
+        """Returns the points after all changes."""
+        why = "bonus" if self.bonus else "taken out" if self.taken_out else ""
+        return ExercisePoints(self.machine, self.points, self.worth, "" if self.worth else why)
+
+    @property
     def ids(self) -> frozenset[str]:
         """Returns the ids of the exercise's tests."""
         return frozenset(test.id for test in self.tests)
@@ -160,10 +166,7 @@ class PersonsPoints:
             worth=sum(each.worth for each in exercises)
             if self._exercises
             else hundredths(grade.max_score),
-            exercises={
-                name: ExercisePoints(each.machine, each.points, each.worth)
-                for name, each in self._exercises.items()
-            },
+            exercises={name: each.settled for name, each in self._exercises.items()},
             changes=tuple(self._changes),
             comments=self._settling.comments(grade.submission, self._person),
             excused=is_excused,
@@ -191,12 +194,12 @@ class PersonsPoints:
             if (exercise := self._exercises.get(target.exercise)) is None:
                 continue
             tests = target.tests & exercise.ids if target.tests else exercise.ids
+            before = exercise.worth
             left = exercise.take_out(tests, decision.bonus)
             what = "" if tests == exercise.ids else f"{quantity(len(tests), 'test')} "
             said = f"{what}made a bonus" if decision.bonus else f"{what}taken out"
-            self._set(
-                ChangeKind.TAKEN_OUT, target.exercise, left, f"{said}: {decision.reason}", decision
-            )
+            why, possible = f"{said}: {decision.reason}", exercise.worth - before
+            self._set(ChangeKind.TAKEN_OUT, target.exercise, left, why, decision, possible)
 
     def _decide_parts(self) -> None:
         for decision, target in self._of(PointsChanged):
@@ -259,13 +262,19 @@ class PersonsPoints:
         return self._settling.of(kind, self._grade.submission, self._person)
 
     def _set(
-        self, kind: ChangeKind, exercise: str, left: int, sentence: str, decision: Decision
+        self,
+        kind: ChangeKind,
+        exercise: str,
+        left: int,
+        sentence: str,
+        decision: Decision,
+        possible: int = 0,
     ) -> None:
         """Sets an exercise's points to `left` hundredths, but not below 0."""
         more = max(left, 0) - self._exercises[exercise].points
         self._exercises[exercise].points += more
         replaces = not isinstance(decision, PointsChanged) or decision.by is None
-        self._add(kind, exercise, more, sentence, decision.source, replaces=replaces)
+        self._add(kind, exercise, more, sentence, decision.source, False, replaces, possible)
 
     def _add(
         self,
@@ -276,9 +285,10 @@ class PersonsPoints:
         source: str,
         is_full: bool = False,
         replaces: bool = False,
+        possible: int = 0,
     ) -> None:
         self._whole += 0 if exercise else more
-        change = PointsChange(kind, more, exercise, sentence, source, is_full, replaces)
+        change = PointsChange(kind, more, exercise, sentence, source, is_full, replaces, possible)
         self._changes.append(change)
 
 

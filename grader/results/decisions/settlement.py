@@ -161,7 +161,7 @@ class PointsChange:
 
     `sentence` is for students; `source` is the rule, or the file and line of the decision.
     `is_full` is whether the exercise has all its points after the change, and `replaces` whether
-    the points that single tests cost no longer hold.
+    the points that single tests cost no longer hold. The `possible` hundredths change as well.
     """
 
     kind: ChangeKind
@@ -171,6 +171,7 @@ class PointsChange:
     source: str
     is_full: bool = False
     replaces: bool = False
+    possible: int = 0
 
     @property
     def points(self) -> float:
@@ -185,11 +186,15 @@ class PointsChange:
 
 @dataclass(frozen=True, slots=True)
 class ExercisePoints:
-    """An exercise's worth, its points from tests, and its points after all changes; hundredths."""
+    """An exercise's worth, its points from tests, and its points after all changes; hundredths.
+
+    If its points are not among the possible ones, `apart` says why: "bonus" or "taken out".
+    """
 
     machine: int
     final: int
     worth: int
+    apart: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,10 +53,12 @@ class Settling:
     """The settling of a class: all data that it needs of the class, except the grades.
 
     `people` are those that each submission counts for, or none if another one was taken instead.
-    `marked` are the submissions that a platform called late. `times` are the known times of handing
-    in, and `timed_by` the places of the decisions that set them. `taken` are the places of
-    decisions that say whose a submission is, or that it counts in place of another. `unsure` says
-    why the owner of some submissions is not certain, until a decision settles it.
+    `handed_in` are those who handed it in, by the decisions, if they are known. `absentees` are
+    those of the class who handed in nothing, also if they only seemed to have. `marked` are the
+    submissions that a platform called late. `times` are the known times of handing in, and
+    `timed_by` the places of the decisions that set them. `taken` are the places of decisions that
+    say whose a submission is, or that it counts in place of another. `unsure` says why the owner of
+    some submissions is not certain, until a decision settles it.
     """
 
     aimed: tuple[Aimed, ...]
@@ -68,6 +70,7 @@ class Settling:
     timed_by: Mapping[str, str] = field(default_factory=dict)
     taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsure: Mapping[str, str] = field(default_factory=dict)
+    handed_in: Mapping[str, tuple[Author, ...]] = field(default_factory=dict)
     _about: Mapping[Whom, Sequence[int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -176,12 +179,14 @@ _LISTED = 6
 class Effect:
     """A decision, and a line for each person that it affects.
 
-    `unchanged` counts the people whose points it leaves unchanged, if it names no one.
+    `unchanged` counts the people whose points it leaves unchanged, if it names no one. `possible`
+    says how it changes the possible points, or is "".
     """
 
     decision: Decision
     lines: list[str] = field(default_factory=list)
     unchanged: int = 0
+    possible: str = ""
 
     @property
     def words(self) -> str:
@@ -200,18 +205,19 @@ class Effect:
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
         if self.lines and self.unchanged:
             short.append(f"changes nothing for {quantity(self.unchanged, 'other')}")
-        return short or ["changes nobody's points"]
+        return [self.possible] * bool(self.possible) + (short or ["changes nobody's points"])
 
 
 def effects(results: Results, settling: Settling) -> list[Effect]:
     """Returns every decision with its effects, in the order of the file."""
     found: dict[str, Effect] = {}
+    last = {it.decision.submission: it for it in settling.aimed if isinstance(it.decision, Whose)}
     for one in settling.aimed:
         effect = found.setdefault(one.decision.source, Effect(one.decision))
         if isinstance(one.decision, TakenInstead):
             who = _person(one)
             effect.lines = [f"{who}: gets the grade of {one.decision.submission} and of no other"]
-        if isinstance(one.decision, Whose):
+        if isinstance(one.decision, Whose) and last[one.decision.submission] is one:
             effect.lines = [f"{_person(one)}: handed in {one.decision.submission}"]
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
@@ -224,8 +230,13 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
 
 def _add(found: dict[str, Effect], own: Settlement) -> None:
     who, final = ", ".join(person.called for person in own.people), _final(own)
+    possible = own.worth - sum(change.possible for change in own.changes)
     for change in own.changes:
         effect = found.get(change.source)
+        if effect is not None and change.possible:
+            before, possible = points_of(possible), possible + change.possible
+            now = points_of(possible)
+            effect.possible = f"changes the possible points from {before:.10g} to {now:.10g}"
         if effect is not None and not change.hundredths and change.source not in own.sources:
             effect.unchanged += len(own.people)
         elif effect is not None:

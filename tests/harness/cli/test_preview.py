@@ -24,7 +24,9 @@ pytestmark = pytest.mark.unit
 def test_a_preview_reports_the_roster_on_stderr(tmp_path, capsys):
     """The message counts the people on the roster, and names absentees and unknown submissions."""
     found = discover([write_files(tmp_path, {"ann/adapters.py": "", "bo/adapters.py": ""})])
-    say_who_handed_in(Attribution(found.entries, 2, (Author("Poe, Cy", "3"),), ("bo",)))
+    say_who_handed_in(
+        Attribution(found.entries, 2, (Author("Poe, Cy", "3"),), ("bo",)), ["Poe, Cy"]
+    )
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.splitlines() == [
@@ -37,7 +39,7 @@ def test_a_preview_reports_the_roster_on_stderr(tmp_path, capsys):
 def test_a_roster_that_matches_no_submission_is_reported_on_stderr(tmp_path, capsys):
     """The roster's names may be in another column."""
     found = discover([write_files(tmp_path, {"ann/adapters.py": ""})])
-    say_who_handed_in(Attribution(found.entries, 3, strangers=("ann",)))
+    say_who_handed_in(Attribution(found.entries, 3, strangers=("ann",)), [])
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("roster: no submission is known to be by one of its 3 people.")
@@ -61,7 +63,7 @@ def test_notes_and_the_kind_of_each_path_are_reported(capsys):
         "skipped 'notes.txt': not a submission",
         "a note",
     ]
-    say_who_handed_in(Attribution((Entry("ann", Path("ann")),), 1, notes=("unclear",)))
+    say_who_handed_in(Attribution((Entry("ann", Path("ann")),), 1, notes=("unclear",)), [])
     assert capsys.readouterr().err.splitlines() == ["roster: 1 of 1 people handed in", "unclear"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import shutil
@@ -24,6 +25,7 @@ from grader.results.database import StoreError
 from grader.results.store import Store
 from tests.harness.batch_course import COUNTS, DOUBLES, ROW, SEVEN, TESTS, Course
 from tests.harness.conftest import RIGHT, TINY, write_files
+from tests.harness.own_command import grader_here
 
 pytestmark = pytest.mark.unit
 
@@ -108,6 +110,39 @@ def test_a_submission_that_was_not_graded_is_graded_again(course):
     batch, _ = course.batch()
     assert (course.graded, batch.kept) == (["alice", "bob", "carol"], 0)
     assert not batch.is_regrade, "there was no grade to replace"
+
+
+def test_a_stopped_batch_leaves_the_submissions_that_it_did_not_reach_as_not_graded(course):
+    """Reports and exports then tell of them; the next batch grades them, in the same order."""
+    found = discover([course.submissions], "adapters.py")
+    told = [found, [course.submissions], course.out, course.assignment]
+    with open_batch(*told, SEVEN) as batch, contextlib.closing(batch.results(course.jobs)) as ours:
+        assert next(ours).submission == "alice"
+    assert [(row.submission, row.status) for row in Store.read(course.out).outlines()] == [
+        ("alice", GradeStatus.GRADED),
+        ("bob", GradeStatus.NOT_GRADED),
+        ("carol", GradeStatus.NOT_GRADED),
+    ]
+    assert course.lines()["carol"]["message"] == "found, not graded yet: run the batch again"
+    for command in (["export", course.out, "--format", "csv"], ["feedback", course.out]):
+        assert grader_here(*command, cwd=course.folder).returncode == 1
+    reported = grader_here("report", course.out, cwd=course.folder).stdout
+    assert "3 submissions: 1 graded, 0 unreadable, 2 not graded" in reported
+    assert "bob: found, not graded yet: run the batch again" in reported
+    course.batch()
+    assert course.graded == ["bob", "carol"]
+    assert {grade.status for grade in course.grades().values()} == {GradeStatus.GRADED}
+
+
+def test_submissions_that_wait_are_no_grades_that_another_batch_would_lose(course):
+    """A first batch that was stopped at once may be run again with other options and people."""
+    found = discover([course.submissions], "adapters.py")
+    with open_batch(found, [course.submissions], course.out, course.assignment, SEVEN):
+        pass
+    shutil.rmtree(course.submissions / "alice")
+    shutil.rmtree(course.submissions / "bob")
+    course.batch(Options(seed=8))
+    assert [(one.submission, one.seed) for one in course.grades().values()] == [("carol", 8)]
 
 
 def test_an_assignment_that_forbids_names_explains_every_submission(course):

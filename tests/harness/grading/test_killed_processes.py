@@ -140,6 +140,7 @@ def _stored(out: Path) -> int:
         return 0
     with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
         try:
-            return int(database.execute("SELECT count(*) FROM submission").fetchone()[0])
+            counted = "SELECT count(*) FROM submission WHERE finished"
+            return int(database.execute(counted).fetchone()[0])
         except sqlite3.OperationalError:
             return 0

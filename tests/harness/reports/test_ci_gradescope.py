@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from grader.core.verdict import Aspect, Grade, Status, Visibility, Where
+from grader.core.verdict import Aspect, Carried, Grade, Status, Visibility, Where
 from grader.grading.judge.carry_forward import gated
 from grader.reports.export.gradescope import (
     Display,
@@ -21,6 +21,7 @@ from grader.reports.export.gradescope import (
     results,
     total_points,
 )
+from grader.reports.single import credited
 from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, unreadable
 from tests.harness.export_fixtures import not_graded as a_grade_that_is_none
@@ -153,6 +154,22 @@ def test_points_are_scaled_to_those_of_the_gradescope_assignment() -> None:
     assert found["score"] == 10.0
     assert sum(test["max_score"] for test in found["tests"]) == 20.0
     assert found["output"].startswith("10 of 20 points")
+
+
+def test_points_in_words_are_scaled_as_the_scores_are() -> None:
+    """A student reads the points of the Gradescope assignment alone, in causes and messages."""
+    display = Display(total=5.0)
+    wrong = a_verdict("run_rope", 0.0, 4.0, message="4 of 6 numbers are wrong")
+    tests = (wrong, a_verdict("run_mha", 2.0, 6.0, message="another fault"))
+    carried = (Carried("run_mha", "run_rope", "half", 4.0),)
+    grade = a_grade("alice", *tests, carried=carried)
+    found = read(results(credited(grade, display.scale(grade.max_score)), display))
+    rope, mha = found["tests"]
+    assert (rope["score"], rope["max_score"], mha["score"], mha["max_score"]) == (0, 2, 3, 3)
+    assert "1 test of run_rope (-2 points)" in rope["output"]
+    assert "run_mha: full marks (+2 points)" in found["output"]
+    early = read(progress({"run_rope": 4.0, "run_mha": 6.0}, [wrong], display))
+    assert "(-2 points)" in early["tests"][0]["output"]
 
 
 def test_scaled_points_of_an_exercise_are_equal_for_all_submissions() -> None:

@@ -8,6 +8,7 @@ import json
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -194,6 +195,20 @@ def test_the_json_document_holds_people_exercises_and_every_test(tmp_path: Path)
     }
     assert [test["status"] for test in group["tests"]] == ["passed", "failed"]
     assert (lara["status"], lara["score"], lara["authors"]) == ("not_graded", None, [])
+
+
+def test_json_and_junit_have_the_possible_points_as_the_table_has(tmp_path: Path) -> None:
+    """A bonus exercise is not among them, though its points count."""
+    results = a_batch(tmp_path, scored("ann", 4, 6), not_graded("lara"))
+    bonus = '[[bonus]]\nexercise = "run_rope"\nreason = "not read"\n'
+    (tmp_path / "decisions.toml").write_text(bonus)
+    ann, lara = json.loads(exported("json", results).text)["submissions"]
+    assert (ann["final"], ann["possible"], ann["max_score"]) == (10, 6, 10)
+    assert (lara["final"], lara["possible"]) == (None, None)
+    suites = ET.fromstring(exported("junit", results).text)
+    told = [{one.get("name"): one.get("value") for one in own.iter("property")} for own in suites]
+    assert [own.get("possible") for own in told] == ["6", None]
+    assert exported("csv", results).column("max", "submission")["ann"] == "6"
 
 
 def test_any_submission_name_survives_the_json_document(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from grader.core.verdict import Carried, GradeStatus, Status
 from grader.intake.discovery import discover
 from grader.reports.feedback import write_feedback
 from grader.reports.letter import Content, Letter, letters, wrapped
+from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.rows import People
 from grader.results.store import Store
@@ -103,6 +104,26 @@ def test_canvas_feedback_files_keep_the_downloaded_names(tmp_path: Path):
     assert {read_by_canvas(name) for name in found} == {
         ("123", "4567"), ("124", "4568"), ("125", "4569"), ("126", "4570"), ("127", "4571"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["canvas", "moodle", "gradescope"])
+def test_no_platform_gets_feedback_under_the_name_of_somebody_else(tmp_path: Path, form: str):
+    """A decision said whose a submission is; other forms reach its author."""
+    names = {"canvas": CANVAS, "moodle": MOODLE, "gradescope": ["submission_1", "submission_2"]}
+    results = store_download(tmp_path / "download", names[form], tmp_path / "results")
+    with Store.open(results, "attention") as store:
+        first = store.submissions()[0]
+        authors = {**store.people.authors, first: [Author("Jane Doe", "123")]}
+        store.set_people(People(authors, absentees=[Author("Lola Lopez", "99")]))
+    place = results / f"feedback-{form}" / f"{form}.zip"
+    assert run_feedback(results, "--format", form).exit_code == 0
+    before = members(place)
+    append_decision(results / "decisions.toml", "whose", {"submission": first, "person": "99"})
+    done = run_feedback(results, "--format", form)
+    assert done.exit_code == 1
+    assert f"without feedback: {first}: the platform has it under another" in done.output
+    (gone,) = before.keys() - members(place).keys()
+    assert re.search("123|/1.json", gone)
 
 
 def test_canvas_feedback_files_match_their_suffixes(tmp_path: Path):
@@ -208,6 +229,28 @@ def test_gradescope_feedback_has_carried_points_and_no_zero_for_the_excused(tmp_
     found = members(results / "feedback-gradescope" / "gradescope.zip")
     assert "results/12.json" not in found
     assert json.loads(found["results/11.json"])["score"] == grade.score + 0.5
+
+
+def test_gradescope_names_the_members_whose_points_are_not_the_score_of_their_group(tmp_path: Path):
+    """Gradescope shows one score to the whole group; each other format has each person's."""
+    folder = write_download(tmp_path / "download", ["submission_11"])
+    (folder / "submission_metadata.yml").write_text("submission_11: {}\n")
+    results = store_download(folder, ["submission_11"], tmp_path / "results")
+    with Store.open(results, "attention") as store:
+        store.add(scored("submission_11", 4, 3), "key", 0)
+        pair = [Author("Jan Jansen", "1"), Author("Kai Kim", "2")]
+        store.set_people(People({"submission_11": pair}))
+    (results / "decisions.toml").write_text(
+        '[[points]]\nperson = "2"\nby = 2\nreason = "talk"\n'
+        '[[points]]\nperson = "everybody"\nby = 1\nreason = "hint"\n'
+    )
+    done = run_feedback(results, "--format", "gradescope")
+    assert done.exit_code == 1
+    assert "not for everybody: submission_11: one score for all of its people" in done.output
+    assert "not that of Kai Kim: these are in the csv" in done.output
+    found = members(results / "feedback-gradescope" / "gradescope.zip")
+    assert json.loads(found["results/11.json"])["score"] == 8
+    assert run_feedback(results, "--format", "folders").exit_code == 0
 
 
 def test_the_mail_merge_table_has_a_row_for_each_person(tmp_path: Path):

@@ -8,16 +8,19 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Diagnosis, Grade, Status
+from grader.reports.feedback import write_feedback
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded, MistakeCounts, ranked
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import current_report, write_report
+from grader.results.decisions.file import append_decision
+from grader.results.decisions.opening import open_settling
 from grader.results.results import Results
 from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.conftest import RIGHT, write_files
-from tests.harness.export_fixtures import a_grade, a_verdict, not_graded
+from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, not_graded, scored
 from tests.harness.pages_fixtures import a_class, regraded, store_class
 
 pytestmark = pytest.mark.unit
@@ -249,6 +252,34 @@ def test_the_class_page_describes_the_scores_of_a_class(tmp_path, points, said, 
     }
     assert f"The middle half has {half}; the standard deviation is {deviation}" in text
     assert data_of(index)["histogram"] == [bins.get(place, 0) for place in range(20)]
+
+
+def test_points_above_the_maximum_have_a_part_of_their_own(tmp_path):
+    """Points that were decided, or of a bonus, are more than the possible ones."""
+    results = a_batch(tmp_path / "r", scored("ann", 4, 6), scored("bo", 4, 6), scored("cy", 4, 5))
+    decision = {"person": "ann", "by": 2, "reason": "a talk"}
+    append_decision(results.folder / "decisions.toml", "points", decision)
+    index = write_report(results, tmp_path / "p").index
+    text = index.read_text()
+    assert data_of(index)["histogram"][18:] == [1, 1, 1]
+    assert '9.5 to 10</th><td class="number">1</td>' in text
+    assert 'above 10</th><td class="number">1</td>' in text
+    assert "11 points, and 1 submission has more than the 10 possible ones; the" in text
+
+
+@pytest.mark.parametrize(("kind", "got"), [("bonus", "4"), ("taken_out", "0")])
+def test_every_display_says_that_an_exercise_is_not_among_the_possible_points(tmp_path, kind, got):
+    """Its points stand without a maximum, so that the others add up to the total."""
+    results = a_batch(tmp_path / "r", scored("ann", 4, 6))
+    decision = {"exercise": "run_rope", "reason": "not read"}
+    append_decision(results.folder / "decisions.toml", kind, decision)
+    report, words = write_report(results, tmp_path / "p"), kind.replace("_", " ")
+    assert f'">{got}<span class="faint">, {words}</span></td>' in report.index.read_text()
+    (page,) = (tmp_path / "p" / "submissions").iterdir()
+    assert f'">{got}<span class="faint">, {words}' in page.read_text()
+    write_feedback(results, open_settling(results), "folders", tmp_path / "f")
+    text = (tmp_path / "f" / "ann" / "feedback.txt").read_text()
+    assert f"run_rope ({got}, {words}), run_mha (6 of 6)" in text
 
 
 def test_a_report_has_every_submission_of_a_large_class(tmp_path):

@@ -239,9 +239,14 @@ def test_an_exercise_taken_out_or_made_a_bonus_lowers_the_possible_points(tmp_pa
     decide(tmp_path, ("bonus", {"exercise": "run_rope"}))
     found = settlements_by_name(results)
     assert (found["Alice Apple"].final, found["Alice Apple"].worth) == (6.0, 600)
+    (effect,) = effects(results, open_settling(results))
+    changed = ["changes the possible points from 10 to 6", "changes nobody's points"]
+    assert effect.in_short() == changed
+    assert found["Alice Apple"].exercises["run_rope"].apart == "bonus"
     decide(tmp_path, ("taken_out", {"exercise": "run_rope"}))
     found = settlements_by_name(results)
     assert (found["Alice Apple"].final, found["Alice Apple"].worth) == (2.0, 600)
+    assert found["Alice Apple"].exercises["run_rope"].apart == "taken out"
 
 
 def test_an_excused_exercise_earns_the_share_of_the_other_exercises(tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from grader.core.submission import Author
 from grader.reports.feedback import write_feedback
 from grader.reports.pages.report import write_report
+from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
@@ -23,6 +28,7 @@ pytestmark = pytest.mark.unit
 
 ALICE = Author("Alice Doe", "7", "alice@school.example")
 STRANGER = Author("Alice Doe", "", "m@elsewhere.example")
+BO = Author("Bo Ill", "8", "bo@school.example")
 WANDA = Author("Wanda Absent", "9", "wanda@school.example")
 GRADEBOOK = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Attention (1)
@@ -37,7 +43,7 @@ def a_class(folder: Path) -> Results:
     """Returns a class: Alice has 10 points, and a submission with 4 has no certain author."""
     with Store.open(folder, "Attention") as store:
         people = {"s_1": [ALICE], "s_1-2": [STRANGER]}
-        store.set_people(People(people, absentees=[WANDA], unsure={"s_1-2": WHY}))
+        store.set_people(People(people, absentees=[WANDA, BO], unsure={"s_1-2": WHY}))
         for place, grade in enumerate((scored("s_1", 4, 6), scored("s_1-2", 4, 0))):
             add(store, grade, "key", place)
     return Store.read(folder)
@@ -72,7 +78,7 @@ def test_the_decided_author_replaces_the_assumed_one(tmp_path: Path) -> None:
     decide(results, "whose", submission="s_1-2", person="9")
     settling = open_settling(results)
     assert settling.people == {"s_1": (ALICE,), "s_1-2": (WANDA,)}
-    assert settling.absentees == ()
+    assert settling.absentees == (BO,)
     assert [effect.in_short() for effect in effects(results, settling)] == [
         ["Wanda Absent: handed in s_1-2"]
     ]
@@ -126,3 +132,27 @@ def test_the_report_asks_for_an_uncertain_author_until_a_decision(tmp_path: Path
     write_report(results, tmp_path / "report")
     page = (tmp_path / "report" / "index.html").read_text()
     assert "whose SUBMISSION PERSON" not in page
+
+
+def test_who_handed_in_follows_from_the_decisions_everywhere(tmp_path: Path) -> None:
+    """Tables, pages and exports agree: the decided author did, the first one did not."""
+    results = a_class(tmp_path / "results")
+    decide(results, "excused", person="bo@school.example", reason="ill")
+    decide(results, "whose", submission="s_1", person="bo@school.example")
+    decide(results, "whose", submission="s_1", person="wanda absent")
+    settling = open_settling(results)
+    assert settling.absentees == (BO, ALICE)
+    told = [effect.in_short() for effect in effects(results, settling)]
+    assert told[1:] == [["changes nobody's points"], ["Wanda Absent: handed in s_1"]]
+    console = Console(file=io.StringIO(), width=100)
+    print_summary(results, console, settling)
+    assert re.search("^Wanda Absent +10 / 10", console.file.getvalue(), re.MULTILINE)
+    write_report(results, tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "2 people on the roster handed in nothing" in page
+    assert "<li>Bo Ill (excused)</li><li>Alice Doe</li>" in page
+    table = exported("csv", results)
+    assert table.column("status", "id")["7"] == "absent"
+    assert "handed in nothing, left blank: 1\n  Alice Doe (7, " in table.said
+    absentees = json.loads(exported("json", results).text)["absentees"]
+    assert [one["id"] for one in absentees] == ["8", "7"]

@@ -30,10 +30,10 @@ function kept(figure, make) {
 
 function scorePlot(figure) {
   const counts = DATA.histogram, most = Math.max(...DATA.most);
-  const edges = counts.map((_, i) => (most * (i + 0.5)) / counts.length);
+  const part = most / DATA.bins, edges = counts.map((_, i) => part * (i + 0.5));
   kept(figure, (place, width) => new uPlot({
     width, height: 200, cursor: { show: false }, legend: { show: false },
-    scales: { x: { time: false, range: [0, most] }, y: { range: [0, Math.max(...counts) * 1.12 || 1] } },
+    scales: { x: { time: false, range: [0, part * counts.length] }, y: { range: [0, Math.max(...counts) * 1.12 || 1] } },
     axes: [axis({ grid: { show: false }, size: 32 }), axis({ size: 48, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000] })],
     series: [{}, {
       fill: colour("--right"), stroke: colour("--right"), width: 0, points: { show: false },
