@@ -53,12 +53,14 @@ def removed_afterwards(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replaced(file: Path) -> Iterator[Path]:
-    """Provides a path to write, which takes the place of a file at the end; no part of it stays.
+    """Provides a file to write, which takes the place of another at the end; no part of it stays.
 
-    No earlier owner of the folder can have guessed the path, and laid a link there.
+    The file is new: an earlier owner of the folder may have laid a link in its place.
     """
-    partial = file.with_name(f".{file.name}.{secrets.token_hex(8)}.partial")
+    partial = file.with_name(f".{file.name}.partial")
     try:
+        partial.unlink(missing_ok=True)
+        partial.touch(exist_ok=False)
         yield partial
         partial.replace(file)
     except BaseException:
