@@ -140,6 +140,17 @@ def test_a_later_download_of_the_same_class_takes_precedence(tmp_path: Path) -> 
         assert [skipped.later for skipped in found.skipped] == ["doejane_1"]
         assert found.entries[0].path == late
     assert answer(found.entries[0], tmp_path) == "2"
+    assert not found.notes
+
+
+def test_a_submission_of_two_downloads_was_not_handed_in_again(tmp_path: Path) -> None:
+    """A later download holds the whole class; only those who handed in again are listed."""
+    first = {"doejane_1_10_adapters.py": code(1), "roejohn_2_11_a.py": code(), "x_3_12_a.py": ""}
+    early = a_zip(tmp_path / "a.zip", first)
+    late = a_zip(tmp_path / "b.zip", {**first, "doejane_1_20_adapters-1.py": code(2)})
+    found = discover([early, late])
+    assert {skipped.later for skipped in found.skipped} == {"doejane_1"}
+    assert found.notes == ("2 submissions are the same in several downloads: taken once.",)
 
 
 def test_several_files_of_one_person_on_canvas_are_one_submission(download, tmp_path: Path) -> None:
