@@ -209,8 +209,8 @@ def _all(
     yield OpenDecision(
         "unreadable",
         "unreadable",
-        "None of these could be imported: they have 0 points, and count neither as wrong nor as "
-        "missing. Ask for another file, or decide what they get.",
+        "None of these could be imported: their tests earn nothing, and count neither as wrong nor "
+        "as missing. Ask for another file, or decide what they get.",
         tuple(
             (entry, words)
             for entry, words in _with_status(found, GradeStatus.UNREADABLE)

@@ -80,6 +80,8 @@ def test_every_open_decision_names_its_submissions():
         ]
     )
     open_decisions = needs(found, a_settling(unsure={"bo": "two rows fit"}), ())
+    # Decisions for everybody may give them points.
+    assert "0 points" not in " ".join(one.advice for one in open_decisions)
     assert [one.alarm for one in open_decisions] == [True, False, False, False, False]
     assert asked(found, a_group("one", "two"), bo="two rows fit", gone="unknown") == [
         ("not-graded", 1, "NOT GRADED", {"a; b": ["lost"]}),
