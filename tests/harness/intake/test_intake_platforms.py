@@ -11,7 +11,7 @@ import pytest
 from grader.core.submission import Author, Submission, Unreadable
 from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
-from grader.intake.handed_in import fingerprint
+from grader.intake.handed_in import fingerprint, handed_in
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
@@ -440,12 +440,17 @@ def test_an_archive_alone_in_a_folder_is_the_submission(tmp_path: Path) -> None:
             "alice/sub/work.zip": inner,
             "bob/work.zip": inner,
             "bob/adapters.py": code(2),
+            "cem/README.md": b"see hw1",
+            "cem/hw1/work.zip": inner,
+            "dan/adapters.py": code(4),
+            "dan/data/work.zip": inner,
         },
     )
-    alice, bob = discover([folder]).entries
+    alice, bob, cem, dan = discover([folder]).entries
     before = fingerprint(alice)
-    assert answer(alice, tmp_path) == "1"
-    assert answer(bob, tmp_path) == "2"
+    assert [answer(one, tmp_path) for one in (alice, bob, cem, dan)] == ["1", "2", "1", "4"]
+    with handed_in(cem) as found:
+        assert found.left_out == ("Left out (beside work.zip): README.md.",)
     inner = zipped(tmp_path, {"work/adapters.py": code(3)})
     laid_out(tmp_path / "class", {"alice/sub/work.zip": inner})
     assert fingerprint(alice) != before
