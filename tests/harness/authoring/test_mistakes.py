@@ -158,6 +158,15 @@ def differ(first: Outputs, second: Outputs) -> bool:
 # --- Its entries --------------------------------------------------------------------------------
 
 
+def test_a_mistake_with_variants_of_its_own_is_combined_with_none():
+    """An author adds it in the form that docs/authors.md describes for every assignment."""
+    plain = SimpleNamespace(
+        id="plain", explanation="It is.", hint="Is it?", variants={"run_rope": (lambda **_: None,)}
+    )
+    for other in (*MISTAKES, plain):
+        assert combined(plain, other) == combined(other, plain) == {}
+
+
 def test_every_agreed_mistake_id_exists():
     """Results, reports and courses refer to these ids."""
     assert BY_ID.keys() >= AGREED
