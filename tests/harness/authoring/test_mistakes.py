@@ -235,6 +235,24 @@ def test_every_variant_is_caught(part):
 
 
 @pytest.mark.process(takes="a second")
+def test_a_count_that_is_wrong_in_one_parameter_loses_a_third_of_its_values():
+    """The adapter's docstring names all four parameters: each is plain, none is generality."""
+    exercise = "run_parameter_count"
+    functions = [f for mistake in MISTAKES for f in mistake.variants.get(exercise, ())]
+    shares: list[float] = []
+
+    def examine(judge: Judge) -> None:
+        for function in functions:
+            verdicts = [*judge.grade(Examinee({exercise: function}))]
+            values = [v for v in verdicts if (v.exercise, v.aspect) == (exercise, Aspect.VALUES)]
+            shares.append(sum(v.score for v in values) / sum(v.max_score for v in values))
+
+    Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
+    assert len(shares) >= 4
+    assert max(shares) < 0.67
+
+
+@pytest.mark.process(takes="a second")
 @pytest.mark.parametrize("exercise", rest_slow(solutions.__all__, SOONER))
 def test_answers_of_mistakes_differ_from_each_other_and_from_right_ones(asked, exercise):
     """On the tests' inputs, the answers differ from each other and from the right ones.
