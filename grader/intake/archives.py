@@ -13,7 +13,6 @@ import io
 import itertools
 import lzma
 import os
-import re
 import stat
 import tarfile
 import zipfile
@@ -24,6 +23,7 @@ from typing import IO, BinaryIO, Protocol, cast
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
 from grader.intake.copying import (
+    DRIVE,
     IMPOSSIBLE_NAME,
     Admission,
     CopyFailed,
@@ -32,8 +32,6 @@ from grader.intake.copying import (
 )
 from grader.intake.limits import MIB, CopyLimits, size_in_words
 from grader.intake.open_folder import CHUNK
-
-_DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def slashed(name: str) -> str:
@@ -51,7 +49,7 @@ def member_parts(name: str) -> tuple[str, ...]:
     """
     path = slashed(name)
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
-    if path.startswith("/") or _DRIVE.match(path) or ".." in parts:
+    if path.startswith("/") or DRIVE.match(path) or ".." in parts:
         raise Unreadable(
             f"the archive has a member that leads out of it, {shortened(name)}; "
             "make it again from inside the folder"

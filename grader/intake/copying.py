@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ IMPOSSIBLE_NAME = "names that this machine cannot hold"
 _NO_PERMISSION = "the grader may not read them"
 _SHOWN = 5
 _LONGEST_NAME = 255  # bytes, on every file system in use
+DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class Admission:
@@ -61,6 +63,9 @@ class Admission:
             self.leave_out(f"more than {self._limits.depth} folders deep", path)
         elif not _can_be_named(parts):
             self.leave_out(IMPOSSIBLE_NAME, path)
+        elif "\\" in path or DRIVE.match(path):
+            # They lead elsewhere in archives, and so on the machines of a cluster.
+            self.leave_out("names with a backslash or a drive", path)
         elif size > allowance.bytes_each:
             reason = f"larger than {size_in_words(allowance.bytes_each)}"
             self.leave_out(reason, f"{path} ({size_in_words(size)})")

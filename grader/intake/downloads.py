@@ -26,7 +26,7 @@ from pathlib import Path
 
 from grader.core.names import printable, several
 from grader.core.submission import Author, Unreadable
-from grader.core.text import enumerated
+from grader.core.text import enumerated, quantity
 from grader.intake.archives import (
     ARCHIVES,
     check_readable,
@@ -43,8 +43,8 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
     """Keeps each person's latest submission; among equally late ones, the last of `entries`.
 
     A group's submission counts for the members who have no later one, which a note says; if all
-    have, it is skipped. Without an id or address, two people of one name are never taken for the
-    same person.
+    have, it is skipped. A note counts the submissions that several downloads hold. Without an id or
+    address, two people of one name are never taken for the same person.
     """
     last: dict[tuple[str, ...], Entry] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
@@ -52,6 +52,7 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
     kept: list[Entry] = []
     skipped: list[Skipped] = []
     notes: list[str] = []
+    twice = 0
     for entry in entries:
         later = {
             author: last[_key(author)]
@@ -60,6 +61,10 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
         }
         staying = tuple(author for author in entry.authors if author not in later)
         if later and not staying:
+            same = {(other.name, other.order) for other in later.values()}
+            if entry.order and same == {(entry.name, entry.order)}:
+                twice += 1
+                continue
             names = [other.name for other in later.values()]
             reason = f"handed in again: {several(list(dict.fromkeys(names)))} counts"
             place = entry.path / entry.pieces[0].place if entry.pieces else entry.path
@@ -72,6 +77,9 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
                 f"{who} handed in {entry.name} with others and {other.name} later: "
                 f"{other.name} counts for {who}."
             )
+    if twice:
+        said = f"{quantity(twice, 'submission')} {'is' if twice == 1 else 'are'} the same"
+        notes.append(f"{said} in several downloads: taken once.")
     return Discovery(tuple(kept), tuple(skipped), tuple(notes))
 
 

@@ -189,21 +189,24 @@ def _unzip(download: BinaryIO, pieces: tuple[Piece, ...], copy: PrivateCopy) -> 
 def archive_alone(folder: OpenFolder) -> tuple[Parts, list[str]]:
     """Returns the only archive in a folder without code, and the names of the other files.
 
-    Returns an empty place if there is no such archive.
+    The archive may lie in the folder's only folder, beside which there is no code either. Returns
+    an empty place if there is no such archive.
     """
     place: Parts = ()
+    others: list[str] = []
     for _ in range(_NESTED):
         items = _listed(folder, place)
-        names = [item.name for item in items]
-        archives = [i.name for i in items if i.is_file and i.name.lower().endswith(ARCHIVES)]
-        if len(archives) == 1:
-            others = [name for name in names if name not in archives]
-            code = any(name.lower().endswith(CODE) for name in others)
-            is_alone = not code and all(item.is_file for item in items)
-            return ((*place, *archives), others) if is_alone else ((), [])
-        if len(items) != 1 or items[0].is_file:
+        files = [item.name for item in items if item.is_file]
+        folders = [item.name for item in items if not item.is_file]
+        archives = [name for name in files if name.lower().endswith(ARCHIVES)]
+        others += [name for name in files if name not in archives]
+        if any(name.lower().endswith(CODE) for name in others):
             break
-        place = (*place, *names)
+        if len(archives) == 1 and not folders:
+            return (*place, *archives), others
+        if archives or len(folders) != 1:
+            break
+        place = (*place, *folders)
     return (), []
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.submission import Unreadable
-from grader.intake.archives import archive_errors, member_parts, unpack_tar
+from grader.intake.archives import archive_errors, unpack_tar
 from grader.intake.copying import PrivateCopy, copy_folder
 from grader.intake.entry import Entry
 from grader.intake.handed_in import HandedIn, handed_in
@@ -106,20 +106,15 @@ def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
         if len(content) > limits.archive:
             raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
         return SubmissionPackage(name, False, content, handed.left_out)
-    bundle = _Portable()
+    bundle = _BundledCopy()
     admission = copy_folder(handed.source, bundle, limits)
     return SubmissionPackage(name, True, bundle.closed(), (*handed.left_out, *admission.notes()))
 
 
-class _Portable(Bundle):
-    """A bundle that takes only names with the same meaning on every machine."""
+class _BundledCopy(Bundle):
+    """A bundle of the files that a copy would hold."""
 
     def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
-        try:
-            if member_parts("/".join(parts)) != tuple(parts):
-                return False
-        except Unreadable:
-            return False
         self.add(parts, b"".join(chunks))
         return True
 

@@ -75,13 +75,14 @@ class Mistake:
                 yield answer(exercise, Parts(**way.replaced))
 
 
-def combined(one: Mistake, other: Mistake) -> dict[str, tuple[Answer, ...]]:
+def combined(one: object, other: object) -> dict[str, tuple[Answer, ...]]:
     """Returns functions that make two mistakes at once, each in its plainest way, by exercise.
 
     The result is empty if they replace the same part, share no exercise, or one must stand alone.
+    A mistake that has variants in place of ways stands alone.
     """
     both: dict[str, tuple[Answer, ...]] = {}
-    if one.alone or other.alone:
+    if not (isinstance(one, Mistake) and isinstance(other, Mistake)) or one.alone or other.alone:
         return both
     shared = one.variants.keys() & other.variants.keys()
     for exercise in shared - {*one.echoes, *other.echoes}:

@@ -203,17 +203,20 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
       grader explain results/ --jobs 4
 
     Use it after `grader batch --no-explain`, or if explaining took too long or was stopped. No
-    grade is changed. The submissions must still be in the place where they were graded.
+    grade is changed. The submissions must still be in the place where they were graded. If nothing
+    that is missing can be added, the exit code is 1.
     """
     assignment = find_assignment(assignment_folder)
-    total = 0
+    total, is_in_vain = 0, False
 
     def begin(explanation: MissingExplanations) -> None:
-        nonlocal total
+        nonlocal total, is_in_vain
         total = explanation.waiting
+        is_in_vain = not total and bool(explanation.changed)
         if explanation.changed:
             gone = several(explanation.changed)
-            say(f"changed or gone since they were graded, or graded by other tests: {gone}")
+            why = "changed or gone since they were graded, or graded by other tests"
+            say(f"{why}; run grader batch over them first: {gone}")
 
     still = 0
     try:
@@ -231,3 +234,4 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
     explained = quantity(total - still, "submission")
     click.echo(f"{explained} explained, {still} with an incomplete explanation")
     write_pages(Store.read(folder))
+    sys.exit(1 if is_in_vain else 0)

@@ -25,7 +25,7 @@ from grader.results.decisions.file import (
     read_decisions,
     remove_decision,
 )
-from grader.results.decisions.opening import aim, open_settling, read_times
+from grader.results.decisions.opening import aim, late_rule, open_settling, read_times
 from grader.results.decisions.settling import effects
 from grader.results.store import Store
 
@@ -382,6 +382,9 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
         [*aim(decision, known)]
     except Unknown as reason:
         raise BadDecisions(str(reason)) from None
+    until, rule = getattr(decision, "until", None), late_rule(Store.read(folder), Path())
+    if until and rule and rule.local(until) <= (due := rule.local(rule.due)):
+        raise BadDecisions(f"until must be after the due date, {due:%Y-%m-%dT%H:%M %Z}")
     # A table that cannot be read would stop every command.
     table_of = read_times(folder / decision.table, known) if isinstance(decision, Times) else None
     now = datetime.datetime.now().astimezone()

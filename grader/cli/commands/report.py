@@ -9,6 +9,8 @@ import click
 from rich.console import Console
 
 from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
+from grader.core.text import enumerated
+from grader.explain.mistakes.clusters import FILE as NAMES
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, current_report, write_report
@@ -71,12 +73,11 @@ def report(
     print_class(results, details)
     if written.changes is not None:
         click.echo(_changes_in_words(written.changes))
-    if (
-        against is not None
-        and (against / DECISIONS).is_file()
-        and not (folder / DECISIONS).exists()
-    ):
-        say(f"the decisions in {against} do not count here: copy {DECISIONS}, and tables it names")
+    if against is not None:
+        files = [name for name in (DECISIONS, NAMES) if (against / name).is_file()]
+        if absent := [name for name in files if not (folder / name).exists()]:
+            said = f"{enumerated(absent)} of {against} do not count here: copy the files"
+            say(f"{said}, and tables they name; then: grader mistakes {shlex.quote(str(folder))}")
     print_next_steps(results, written)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -72,8 +72,11 @@ class Changes:
     tests: dict[str, TestCount] = field(default_factory=dict)
     _scores: list[tuple[float, float]] = field(default_factory=list)
 
-    def add(self, graded: Graded, earlier: Grade | None) -> None:
-        """Adds a grade of the later batch, with the earlier batch's grade if there is one."""
+    def add(self, graded: Graded, earlier: Grade | None, counts: bool = True) -> None:
+        """Adds a grade of the later batch, with the earlier batch's grade if there is one.
+
+        `counts` is whether the later batch's mean includes the submission.
+        """
         grade, page = graded.grade, graded.page
         name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade, graded.complete)
         if earlier is None:
@@ -90,11 +93,12 @@ class Changes:
             else:
                 self.regraded.append(change)
             return
-        self._scores.append((was, score))
+        if counts and {grade.status, earlier.status} == {GradeStatus.GRADED}:
+            self._scores.append((was, score))
         for one in found:
             if abs(one.after - one.before) > _EPSILON:
-                counts = self.exercises.setdefault(one.exercise, Counter())
-                counts["up" if one.after > one.before else "down"] += 1
+                ways = self.exercises.setdefault(one.exercise, Counter())
+                ways["up" if one.after > one.before else "down"] += 1
         if abs(change.difference) > _EPSILON:
             (self.up if change.difference > 0 else self.down).append(change)
         elif found or change.reason:
@@ -155,25 +159,28 @@ def _reason(grade: Grade, before: Grade) -> str:
 
 def _reasons(tests: Iterable[Verdict], before: Mapping[str, Verdict]) -> Iterator[str]:
     """Yields the different reasons for an exercise's change, the commonest first."""
-    reasons = Counter(reason for test in tests for reason in _reasons_of(before.get(test.id), test))
+    pairs = [(before.get(test.id), test) for test in tests]
+    named = {_mistake(was) for was, _ in pairs if was} ^ {_mistake(test) for _, test in pairs}
+    reasons = Counter(reason for was, test in pairs for reason in _reasons_of(was, test, named))
     for reason, count in reasons.most_common(_REASONS):
         yield f"{reason} ({count} tests)" if count > 1 else reason
     if len(reasons) > _REASONS:
         yield f"and {len(reasons) - _REASONS} other reasons"
 
 
-def _reasons_of(was: Verdict | None, now: Verdict) -> Iterable[str]:
+def _reasons_of(was: Verdict | None, now: Verdict, named: Set[str]) -> Iterable[str]:
+    """Returns why a test changed; `named` are the mistakes of one batch only, in its exercise."""
     if was is None:
         return [f"a test that there was not: {_said(now.status)}{_because(now)}"]
     if was.status is not now.status:
         return [f"{_said(was.status)} → {_said(now.status)}{_because(now)}"]
-    if _mistake(was) != _mistake(now):
+    if _mistake(was) != _mistake(now) and {_mistake(was), _mistake(now)} & named - {""}:
         return [f"{_mistake(was) or 'no known mistake'} → {_mistake(now) or 'no known mistake'}"]
     if abs(was.score - now.score) > _EPSILON and was.max_score != now.max_score:
         return [f"worth {points(was.max_score)} → {points(now.max_score)} points"]
     if abs(was.score - now.score) > _EPSILON:
         return [f"{points(was.score)} → {points(now.score)} points{_because(now)}"]
-    if _mistake(now) or was.message == now.message:
+    if _mistake(was) or _mistake(now) or was.message == now.message:
         return []
     before, message = _message(was), _message(now)
     is_same = without_numbers(before) == without_numbers(message)

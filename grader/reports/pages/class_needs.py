@@ -14,6 +14,7 @@ from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake, groups
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.suite_quality import complaints
 from grader.reports.summary import AT_LEAST, case_in_words, name_of, suspected
+from grader.results.decisions.settlement import RULE
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
@@ -188,11 +189,12 @@ def _all(
         ),
         "grader decide RESULTS whose SUBMISSION PERSON",
     )
+    rule = settling.rule
+    lacking = "say when they handed in" if rule else f"write the rule, {RULE}, and give the times"
     yield OpenDecision(
         "late",
-        "late, and nothing says what that costs",
-        "Nothing is taken off until you write the rule, [tool.grader.late], say when they handed "
-        "in, or give them more time.",
+        "late, and no time says by how much" if rule else "late, and nothing says what that costs",
+        f"Nothing is taken off until you {lacking}, or give them more time.",
         tuple((entry, entry.undecided) for entry in found.entries if entry.undecided),
         "grader decide RESULTS times FILE.csv",
     )
@@ -207,8 +209,8 @@ def _all(
     yield OpenDecision(
         "unreadable",
         "unreadable",
-        "None of these could be imported: they have 0 points, and count neither as wrong nor as "
-        "missing. Ask for another file, or decide what they get.",
+        "None of these could be imported: their tests earn nothing, and count neither as wrong nor "
+        "as missing. Ask for another file, or decide what they get.",
         tuple(
             (entry, words)
             for entry, words in _with_status(found, GradeStatus.UNREADABLE)

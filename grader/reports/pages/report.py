@@ -239,7 +239,7 @@ def _write(
             (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
             found.add(graded, settling.handed_in.get(name, ()), settled)
             if changes is not None:
-                changes.add(graded, earlier.get(name))
+                changes.add(graded, earlier.get(name), found.entries[-1].has_score)
     if changes is not None and against is not None:
         still = frozenset(names)
         changes.add_gone(name for name in against.submissions() if name not in still)

@@ -158,6 +158,15 @@ def differ(first: Outputs, second: Outputs) -> bool:
 # --- Its entries --------------------------------------------------------------------------------
 
 
+def test_a_mistake_with_variants_of_its_own_is_combined_with_none():
+    """An author adds it in the form that docs/authors.md describes for every assignment."""
+    plain = SimpleNamespace(
+        id="plain", explanation="It is.", hint="Is it?", variants={"run_rope": (lambda **_: None,)}
+    )
+    for other in (*MISTAKES, plain):
+        assert combined(plain, other) == combined(other, plain) == {}
+
+
 def test_every_agreed_mistake_id_exists():
     """Results, reports and courses refer to these ids."""
     assert BY_ID.keys() >= AGREED
@@ -223,6 +232,24 @@ def test_every_variant_is_caught(part):
 
     Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
     assert not {*map(str, variants)} - caught
+
+
+@pytest.mark.process(takes="a second")
+def test_a_count_that_is_wrong_in_one_parameter_loses_a_third_of_its_values():
+    """The adapter's docstring names all four parameters: each is plain, none is generality."""
+    exercise = "run_parameter_count"
+    functions = [f for mistake in MISTAKES for f in mistake.variants.get(exercise, ())]
+    shares: list[float] = []
+
+    def examine(judge: Judge) -> None:
+        for function in functions:
+            verdicts = [*judge.grade(Examinee({exercise: function}))]
+            values = [v for v in verdicts if (v.exercise, v.aspect) == (exercise, Aspect.VALUES)]
+            shares.append(sum(v.score for v in values) / sum(v.max_score for v in values))
+
+    Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
+    assert len(shares) >= 4
+    assert max(shares) < 0.67
 
 
 @pytest.mark.process(takes="a second")

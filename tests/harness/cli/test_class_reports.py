@@ -100,7 +100,10 @@ def test_changes_since_an_earlier_batch_are_counted(tmp_path):
     ) in done.stdout
     assert "decisions" not in done.stderr
     (old / "decisions.toml").write_text("")
-    said = f"the decisions in {old} do not count here: copy decisions.toml"
+    said = f"decisions.toml of {old} do not count here: copy the files, and tables they name"
+    assert said in grader_here("report", new, "--against", old).stderr
+    (old / "mistakes.toml").write_text("")
+    said = f"decisions.toml and mistakes.toml of {old} do not count here"
     assert said in grader_here("report", new, "--against", old).stderr
     same = grader_here("report", new, "--against", new).stdout
     assert "0 up, 0 down, 5 with the same score\n" in same

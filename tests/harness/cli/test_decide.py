@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from grader.core.late_rule import LateRule
 from grader.core.submission import Author
 from grader.results.anonymous import numbered
 from grader.results.decisions.opening import open_settling
@@ -207,6 +208,19 @@ def test_a_decision_that_cannot_be_made_is_refused_in_one_sentence(out, words, s
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (out / "decisions.toml").exists()
+
+
+@pytest.mark.parametrize("until", ["2026-10-05T23:59", "2026-10-05T21:59+00:00"])
+def test_an_extension_until_the_due_date_is_refused(out, until):
+    """The student would read that there was more time, until the ordinary due date."""
+    with Store.open(out, "Attention") as store:
+        store.set_late_rule(LateRule(due=DUE, zone="Europe/Zurich", percent=10))
+    done = grader_here("decide", out, "extension", "alice", "--until", until, *BY)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "until must be after the due date, 2026-10-05T23:59 CEST" in done.stderr
+    assert not (out / "decisions.toml").exists()
+    later = ("extension", "alice", "--until", "2026-10-06T00:00", *BY)
+    assert grader_here("decide", out, *later).returncode == 0
 
 
 def test_decisions_are_listed_by_number_and_can_be_taken_back(out):

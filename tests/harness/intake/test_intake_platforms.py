@@ -11,7 +11,7 @@ import pytest
 from grader.core.submission import Author, Submission, Unreadable
 from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
-from grader.intake.handed_in import fingerprint
+from grader.intake.handed_in import fingerprint, handed_in
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
@@ -140,6 +140,17 @@ def test_a_later_download_of_the_same_class_takes_precedence(tmp_path: Path) -> 
         assert [skipped.later for skipped in found.skipped] == ["doejane_1"]
         assert found.entries[0].path == late
     assert answer(found.entries[0], tmp_path) == "2"
+    assert not found.notes
+
+
+def test_a_submission_of_two_downloads_was_not_handed_in_again(tmp_path: Path) -> None:
+    """A later download holds the whole class; only those who handed in again are listed."""
+    first = {"doejane_1_10_adapters.py": code(1), "roejohn_2_11_a.py": code(), "x_3_12_a.py": ""}
+    early = a_zip(tmp_path / "a.zip", first)
+    late = a_zip(tmp_path / "b.zip", {**first, "doejane_1_20_adapters-1.py": code(2)})
+    found = discover([early, late])
+    assert {skipped.later for skipped in found.skipped} == {"doejane_1"}
+    assert found.notes == ("2 submissions are the same in several downloads: taken once.",)
 
 
 def test_several_files_of_one_person_on_canvas_are_one_submission(download, tmp_path: Path) -> None:
@@ -437,12 +448,17 @@ def test_an_archive_alone_in_a_folder_is_the_submission(tmp_path: Path) -> None:
             "alice/sub/work.zip": inner,
             "bob/work.zip": inner,
             "bob/adapters.py": code(2),
+            "cem/README.md": b"see hw1",
+            "cem/hw1/work.zip": inner,
+            "dan/adapters.py": code(4),
+            "dan/data/work.zip": inner,
         },
     )
-    alice, bob = discover([folder]).entries
+    alice, bob, cem, dan = discover([folder]).entries
     before = fingerprint(alice)
-    assert answer(alice, tmp_path) == "1"
-    assert answer(bob, tmp_path) == "2"
+    assert [answer(one, tmp_path) for one in (alice, bob, cem, dan)] == ["1", "2", "1", "4"]
+    with handed_in(cem) as found:
+        assert found.left_out == ("Left out (beside work.zip): README.md.",)
     inner = zipped(tmp_path, {"work/adapters.py": code(3)})
     laid_out(tmp_path / "class", {"alice/sub/work.zip": inner})
     assert fingerprint(alice) != before

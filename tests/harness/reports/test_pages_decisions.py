@@ -80,6 +80,8 @@ def test_every_open_decision_names_its_submissions():
         ]
     )
     open_decisions = needs(found, a_settling(unsure={"bo": "two rows fit"}), ())
+    # Decisions for everybody may give them points.
+    assert "0 points" not in " ".join(one.advice for one in open_decisions)
     assert [one.alarm for one in open_decisions] == [True, False, False, False, False]
     assert asked(found, a_group("one", "two"), bo="two rows fit", gone="unknown") == [
         ("not-graded", 1, "NOT GRADED", {"a; b": ["lost"]}),
@@ -107,6 +109,18 @@ def test_every_open_decision_names_its_submissions():
     (*_, groups) = asked(found, a_group("one", "two"), a_group("two", "bo", "lost"))
     assert groups[1:3] == (2, "groups of students made the same unrecognised mistake")
     assert groups[3] == {"and 1 more in run_x: why?": ["one"], "and 2 more in run_x: why?": ["two"]}
+
+
+def test_a_late_submission_asks_for_the_rule_or_for_its_time():
+    """Where the rule is written, only the time is missing."""
+    found = ClassData([entry_of("ann", undecided="marked late by the platform")])
+    (ruleless,) = needs(found, a_settling())
+    assert ruleless.title == "late, and nothing says what that costs"
+    assert "write the rule, [tool.grader.late]" in ruleless.advice
+    rule = LateRule(due=datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC))
+    (untimed,) = needs(found, a_settling(rule=rule, marked=frozenset({"ann"})))
+    assert untimed.title == "late, and no time says by how much"
+    assert untimed.advice.startswith("Nothing is taken off until you say when they handed in")
 
 
 def test_submissions_without_a_time_are_an_open_decision_if_there_is_a_late_rule():
