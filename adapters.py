@@ -17,6 +17,8 @@ Conventions, unless a docstring says otherwise:
 * Projections follow `torch.nn.Linear`: `y = x @ W.T`, without bias.
 * Results have the dtype of the inputs and lie on their device. Gradients reach the inputs, which
   stay as they are.
+* No Python loop goes over tokens or over the batch; one over heads is fine. Tests of *efficiency*
+  count operations at two sizes.
 """
 
 from beartype import BeartypeConf, beartype

@@ -16,6 +16,8 @@ Conventions, unless a docstring says otherwise:
 * Positions and token ids are integers.
 * Results have the dtype of the inputs and lie on their device. Gradients reach the inputs;
   weights may be copied. The inputs, a dict of weights among them, stay as they are.
+* Where tensors come in, no Python loop goes over tokens or over the batch; one over heads or blocks
+  is fine. Tests of *efficiency* count operations at two sizes.
 """
 
 import os

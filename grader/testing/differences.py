@@ -303,14 +303,14 @@ def dropout_in_words(comparison: Comparison) -> Iterator[str]:
 
 
 def as_before(what: str, kind: str) -> str:
-    """Returns the sentence that a step left a parameter or gradient unchanged."""
+    """Returns the sentence that a call left a parameter or gradient unchanged."""
     is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
-    writes = "p.add_(…) or p.copy_(…), where it is reached, change it"
     if kind == "gradient":
-        writes = "p.grad.mul_(…), where it is reached, changes it"
+        reached = "as if no line like p.grad.mul_(…) was reached (g = g * … makes a new tensor)"
+        return f"{is_it} was before the call, {reached}"
     return (
         f"{is_it} was before the step: nothing was written into it "
-        f"(p = … makes a new tensor, {writes})"
+        "(p = … makes a new tensor, p.add_(…) or p.copy_(…), where it is reached, change it)"
     )
 
 

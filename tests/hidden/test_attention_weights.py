@@ -34,12 +34,12 @@ def test_attention_weights_under_a_mask(student, reference, draw):
 
 
 @exercise("run_attention_weights", aspect="generality")
-@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 70), (70, 1)], ids=str)
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 70), (70, 1), (70, 64)], ids=str)
 def test_attention_weights_of_few_and_many(student, reference, draw, queries, keys):
-    """A single query, a single key, many of the others, and two leading axes."""
+    """One query, one key, many of either; a mask for each leading axis, and one for all."""
     Q, K = draw(1, 3, queries, 3), draw(1, 3, keys, 3)
-    mask = draw.mask(1, 3, queries, keys)
-    assert_matches(student(Q, K, mask), reference(Q, K, mask))
+    for mask in (draw.mask(1, 3, queries, keys), draw.mask(queries, keys)):
+        assert_matches(student(Q, K, mask), reference(Q, K, mask))
 
 
 @exercise("run_attention_weights", aspect="generality")

@@ -46,12 +46,15 @@ def test_multihead_attention_of_any_depth(student, reference, draw, lead, keys, 
 
 
 @exercise("run_multihead_attention", aspect="generality")
-@pytest.mark.parametrize("sizes", [(8, 1, 5, 2), (6, 6, 1, 70), (15, 3, 70, 1)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(8, 1, 5, 2), (6, 6, 1, 70), (15, 3, 70, 64), (8, 2, 70, 70)], ids=str
+)
 def test_multihead_attention_of_other_sizes(student, reference, draw, sizes):
-    """One head, as many heads as features, one query for many keys, one key for many queries."""
+    """One head, as many heads as features; one query and many; causal if as many as keys."""
     d_model, num_heads, queries, keys = sizes
     inputs = multihead(draw, d_model, num_heads) | {"query": draw(2, queries, d_model)}
-    inputs |= {"key": draw(2, keys, d_model), "value": draw(2, keys, d_model), "is_causal": False}
+    inputs |= {"key": draw(2, keys, d_model), "value": draw(2, keys, d_model)}
+    inputs |= {"is_causal": queries == keys}
     assert_matches(student(**inputs), reference(**inputs))
 
 

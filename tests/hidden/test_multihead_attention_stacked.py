@@ -25,10 +25,10 @@ def test_stacked_heads(student, reference, draw):
 
 @exercise("run_multihead_attention_stacked", aspect="generality")
 @pytest.mark.parametrize(
-    ("shape", "heads"), [((2, 1, 4), 3), ((3, 5, 4), 3), ((5, 4), 2), ((1, 3, 4, 4), 1)], ids=str
+    ("shape", "heads"), [((2, 1, 4), 3), ((3, 5, 4), 3), ((70, 4), 2), ((1, 3, 4, 4), 1)], ids=str
 )
 def test_stacked_heads_of_any_shape(student, reference, draw, shape, heads):
-    """Any leading axes, also as many as there are heads; a single token; a single head."""
+    """Any leading axes, also as many as there are heads; one token, and many; one head."""
     inputs = projections(draw, heads, 4, 2) | {"in_features": draw(*shape)}
     assert_matches(student(**inputs), reference(**inputs))
 

@@ -68,6 +68,14 @@ def test_rope_at_the_last_positions(student, reference, draw):
 
 
 @exercise("run_rope", aspect="generality")
+@pytest.mark.parametrize("positions", [(0, 2, 1, 3), (0, 0, 2, 3)], ids=str)
+def test_rope_at_positions_that_are_almost_in_order(student, reference, draw, positions):
+    """The first vector is at 0 and the last at seq - 1; between them any position may stand."""
+    inputs = rotation(8, 16, draw(2, 4, 8), torch.tensor(positions))
+    assert_matches(student(**inputs), reference(**inputs))
+
+
+@exercise("run_rope", aspect="generality")
 def test_rope_scores_depend_on_the_distance(student, reference, draw):
     """Moving a query and a key by the same distance leaves their score as it was."""
     q, k = draw(2, 6, 8), draw(2, 6, 8)

@@ -62,6 +62,15 @@ def test_attention_under_a_shared_mask(student, reference, draw, mask_lead):
 
 
 @exercise("run_scaled_dot_product_attention", aspect="generality")
+@pytest.mark.parametrize("mask_lead", [(), (2, 3)], ids=str)
+def test_attention_of_many_queries_under_a_mask(student, reference, draw, mask_lead):
+    """Many queries and keys, under one mask for all leading axes, or one for each."""
+    Q, K, V = draw(2, 3, 70, 4), draw(2, 3, 64, 4), draw(2, 3, 64, 3)
+    mask = draw.mask(*mask_lead, 70, 64)
+    assert_matches(student(Q, K, V, mask), reference(Q, K, V, mask))
+
+
+@exercise("run_scaled_dot_product_attention", aspect="generality")
 def test_attention_to_one_key_each(student, reference, draw):
     """A query that may see a single key gets that key's value."""
     Q, K, V, seen = draw(2, 6, 8), draw(2, 6, 8), draw(2, 6, 8), draw.permutation(6)

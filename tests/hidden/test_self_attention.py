@@ -31,10 +31,10 @@ def test_self_attention_of_sequences(student, reference, draw):
 
 @exercise("run_self_attention", aspect="generality")
 @pytest.mark.parametrize(
-    ("shape", "d_out"), [((2, 1, 4), 4), ((2, 5, 4), 4), ((3, 4), 2), ((1, 2, 3, 4), 1)], ids=str
+    ("shape", "d_out"), [((2, 1, 4), 4), ((2, 5, 4), 4), ((70, 4), 2), ((1, 2, 3, 4), 1)], ids=str
 )
 def test_self_attention_of_any_shape(student, reference, draw, shape, d_out):
-    """Any leading axes; a single token; a single feature."""
+    """Any leading axes; a single token, and many; a single feature."""
     inputs = projections(draw, 4, d_out) | {"in_features": draw(*shape)}
     assert_matches(student(**inputs), reference(**inputs))
 

@@ -31,10 +31,12 @@ def test_softmax_of_columns(student, reference, draw):
 
 @exercise("run_softmax", aspect="generality")
 @pytest.mark.parametrize(
-    ("shape", "dim"), [((2, 3, 4, 5), 0), ((1, 3, 4, 5), -2), ((3, 1), 0)], ids=str
+    ("shape", "dim"),
+    [((2, 3, 4, 5), 0), ((1, 3, 4, 5), -2), ((3, 1), 0), ((6,), -1), ((3, 4), -2)],
+    ids=str,
 )
 def test_softmax_of_any_shape(student, reference, draw, shape, dim):
-    """Any number of axes, and along any of them."""
+    """Any number of axes, and along any of them, counted from either end."""
     x = draw(*shape)
     assert_matches(student(x, dim=dim), reference(x, dim=dim))
 

@@ -160,6 +160,10 @@ class _FirstOptions(AdamW):
         super().move(parameter, state, self.defaults)
 
 
+def _first_rate(optimizer: AdamW, _group: dict[str, Any]) -> float:
+    return optimizer.defaults["lr"]
+
+
 def _uphill(_optimizer: AdamW, parameter: Tensor, _group: dict[str, Any]) -> Tensor:
     return -parameter.grad
 
@@ -287,10 +291,17 @@ MISTAKES = (
     ),
     _mistake(
         "adamw-groups-ignored",
-        "Your steps always use the optimizer's own settings instead of those of each group of "
-        "parameters.",
+        "Your steps always use all settings that the optimizer was made with, instead of those of "
+        "each group of parameters.",
         "Where does `torch.optim.Optimizer` keep the settings of each group?",
         lambda: _FirstOptions,
+    ),
+    _mistake(
+        "adamw-rate-frozen",
+        "Your steps always use the learning rate that the optimizer was made with, instead of the "
+        "one that their group has now.",
+        "Where does a schedule write the rate of the next step, and where does your step read it?",
+        _adamw(rate=_first_rate),
     ),
     _mistake(
         "adamw-uphill",

@@ -78,24 +78,48 @@ def test_adamw_decays_what_has_a_gradient_of_0(student, reference, draw):
 
 
 @exercise("get_adamw_cls", aspect="generality")
-@pytest.mark.parametrize("lr", [0.02, 0.005])
-def test_adamw_of_groups(student, reference, draw, lr):
-    """Each group of parameters may have a rate of its own."""
-    starts, gradient = [draw(4), draw(4)], slopes(draw, 4)
+@pytest.mark.parametrize(
+    ("setting", "own"),
+    [("lr", 0.02), ("lr", 0.005), ("betas", (0.5, 0.75)), ("weight_decay", 1.0)],
+    ids=str,
+)
+def test_adamw_of_groups(student, reference, draw, setting, own):
+    """Each group of parameters may have a rate, betas and a decay of its own."""
+    starts, gradients = [draw(4), draw(4)], [slopes(draw, 4) for _ in range(3)]
     values = []
     for handle in (student, reference):
         parameters = [handle.parameter(start) for start in starts]
         groups = [
-            {"params": [parameters[0]], "lr": lr},
+            {"params": [parameters[0]], setting: own},
             {"params": [parameters[1]]},
         ]
         optimizer = handle()(groups, **(SETTINGS | {"weight_decay": 0.0}))
-        for parameter in parameters:
-            parameter.grad = gradient
-        optimizer.step()
+        for gradient in gradients:
+            for parameter in parameters:
+                parameter.grad = gradient
+            optimizer.step()
         values.append([parameter.value for parameter in parameters])
-    for number, (own, right) in enumerate(zip(*values, strict=True), 1):
-        assert_matches(own, right, what=f"the parameter of group {number}")
+    for number, (got, wanted) in enumerate(zip(*values, strict=True), 1):
+        assert_matches(got, wanted, what=f"the parameter of group {number}")
+
+
+@exercise("get_adamw_cls", aspect="generality")
+def test_adamw_at_a_rate_that_changes(student, reference, draw):
+    """A schedule writes another rate into a group: the next steps take it."""
+    start, gradients = draw(4), [slopes(draw, 4) for _ in range(3)]
+    values = []
+    for handle in (student, reference):
+        parameter = handle.parameter(start)
+        optimizer = handle()([parameter], **(SETTINGS | {"weight_decay": 0.0}))
+        # Before the first step, so that the state is empty, whatever a submission keeps in it.
+        states = optimizer.state_dict()
+        states["param_groups"][0]["lr"] = 0.02
+        optimizer.load_state_dict(states)
+        for gradient in gradients:
+            parameter.grad = gradient
+            optimizer.step()
+        values.append(parameter.value)
+    assert_matches(*values, what="the parameter after three steps at another rate")
 
 
 @exercise("get_adamw_cls", aspect="generality")

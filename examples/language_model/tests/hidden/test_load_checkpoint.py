@@ -12,6 +12,12 @@ def test_loaded_from_an_open_file(student, reference, draw):
 
 
 @exercise("run_load_checkpoint", aspect="generality")
+def test_loaded_into_an_optimizer_that_made_no_step(student, reference, draw):
+    """A program that starts again has a new model and a new optimizer, whose state is empty."""
+    checkpoints_match(student, reference, draw, made=0)
+
+
+@exercise("run_load_checkpoint", aspect="generality")
 def test_loaded_optimizer_has_the_rate_that_was_saved(student, reference, draw):
     """A schedule changes the rate: the optimizer goes on with its last one."""
     checkpoints_match(student, reference, draw, lr=0.5)

@@ -56,16 +56,17 @@ def gone_on(handle, saved, loaded, draw_of_steps, save_to="path", load_from="pat
 
 
 def checkpoints_match(
-    student, reference, draw, save_to="path", load_from="path", lr=0.05, model=small_model
+    student, reference, draw, save_to="path", load_from="path", lr=0.05, model=small_model, made=1
 ):
     """A training that was saved and loaded goes on as if it had not been stopped.
 
     A file is a path, a text or open, but not for both: each function has tests of its own.
+    The optimizer into which it is loaded has `made` steps.
     """
     saved, loaded = model(draw), model(draw)
     steps = (
         [draw(4, 3) for _ in range(3)],
-        [draw(4, 3)],
+        [draw(4, 3) for _ in range(made)],
         draw(4, 3),
         int(draw.integers(10, 5_000)),
         draw(5, 3),

@@ -71,6 +71,9 @@ def assert_uniform(starts, possible, said="begin at {start}", first=0):
         f"a window begins at {beyond[0]}, and the last possible start is {possible - 1}"
     )
     places = possible - first
+    drawn_by_itself = f"drawn by itself, each of {first} to {possible - 1} is equally likely"
+    all_alike = f"all {drawn} windows {said.format(start=starts[0])}: {drawn_by_itself}"
+    assert len(counts) > 1 or places == 1, all_alike
     mean = drawn / places
     risk = math.log(2 * places / 1e-9)
     allowed = risk / 3 + math.sqrt(risk**2 / 9 + 2 * risk * mean * (1 - 1 / places))
@@ -78,7 +81,7 @@ def assert_uniform(starts, possible, said="begin at {start}", first=0):
         count = counts[start]
         assert abs(count - mean) <= allowed, (
             f"{count} of {drawn} windows {said.format(start=start)}, where about {mean:.0f} "
-            f"should: drawn by itself, each of {first} to {possible - 1} is equally likely"
+            f"should: {drawn_by_itself}"
         )
 
 
