@@ -184,8 +184,8 @@ MISTAKES = (
     Mistake(
         "scale-by-d_k",
         "Your scores are divided by d_k itself, which makes them too small.",
-        "Look at the denominator in the formula once more: what is done to d_k before the "
-        "division?",
+        "Look at the denominator in the formula once more: is it the root of d_k, and do you "
+        "divide by it once?",
         ways(Way(ATTENTION, {"scale": _divided_by_d_k})),
     ),
     Mistake(
