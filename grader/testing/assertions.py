@@ -210,10 +210,19 @@ def assert_gradients_match(
     Of a tuple, list or dict, `part` is the index or key of the tensor that `cotangent` belongs to.
     """
     __tracebackhide__ = True
+    _require_function(student)
     expected = reference.gradients(cotangent, wrt=wrt, part=part, **inputs)
     actual = student.gradients(cotangent, wrt=wrt, part=part, **inputs)
     for name in wrt:
         assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
+
+
+def _require_function(student: object) -> None:
+    if not isinstance(student, Student):
+        raise TypeError(
+            "this assertion compares adapters that are functions, and not an object or a class: "
+            "pass the fixture `student`"
+        )
 
 
 _CHANGES_A_TENSOR = (
@@ -228,6 +237,7 @@ _CHANGES_A_DICT = (
 def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that a call leaves its inputs as they were."""
     __tracebackhide__ = True
+    _require_function(student)
     arguments = student.adapter.bind(args, kwargs)
     answer = student.ask(arguments, watch_inputs=True)
     student.result(answer, arguments)
@@ -279,6 +289,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     test has: a mask or table that a submission kept from an earlier call lies on the CPU.
     """
     __tracebackhide__ = True
+    _require_function(student)
     arguments = student.adapter.bind(args, kwargs)
     forgotten: StudentFault | None = None
     takes_values = False
