@@ -42,7 +42,8 @@ class Comparison:
     """An answer beside the expected values, element by element, in float64.
 
     `ratio` is each error as a multiple of the allowed error: 0 for equal elements, infinite where
-    the error is not a number. `boolean` marks truth values, which are stored as 0 and 1.
+    the error is not a number. `boolean` marks truth values, which are stored as 0 and 1. `whole`
+    marks whole numbers, which must be equal.
     """
 
     got: torch.Tensor
@@ -50,6 +51,7 @@ class Comparison:
     ratio: torch.Tensor
     measurement: Measurement
     boolean: bool = False
+    whole: bool = False
 
     @property
     def ok(self) -> bool:
@@ -68,7 +70,8 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
     equal = (got == want) | (got.isnan() & want.isnan())
     error = torch.where(equal, 0.0, (got - want).abs())
     relative = torch.where(equal, 0.0, error / want.abs())
-    allowed = _allowed(actual, expected, want, tolerance)
+    whole = not (actual.is_floating_point() or expected.is_floating_point())
+    allowed = _allowed(want, tolerance, whole)
     ratio = torch.where(equal, 0.0, error / allowed).nan_to_num(nan=math.inf, posinf=math.inf)
     measurement = Measurement(
         max_abs_error=_largest(error),
@@ -80,7 +83,7 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
         total=ratio.numel(),
         worst=place_of_largest(ratio) if ratio.numel() else (),
     )
-    return Comparison(got, want, ratio, measurement, actual.dtype is torch.bool)
+    return Comparison(got, want, ratio, measurement, actual.dtype is torch.bool, whole)
 
 
 def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> bool:
@@ -88,20 +91,17 @@ def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Toleranc
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     if torch.equal(got, want):
         return True
-    allowed = _allowed(actual, expected, want, tolerance)
+    whole = not (actual.is_floating_point() or expected.is_floating_point())
+    allowed = _allowed(want, tolerance, whole)
     within = (got - want).abs() / allowed <= 1
     if bool(within.all()):
         return True
     return bool((within | (got == want) | (got.isnan() & want.isnan())).all())
 
 
-def _allowed(
-    actual: torch.Tensor, expected: torch.Tensor, want: torch.Tensor, tolerance: Tolerance
-) -> torch.Tensor | float:
+def _allowed(want: torch.Tensor, tolerance: Tolerance, whole: bool) -> torch.Tensor | float:
     """Returns how far off each value may be; whole numbers may not, however large they are."""
-    if actual.is_floating_point() or expected.is_floating_point():
-        return tolerance.atol + tolerance.rtol * want.abs()
-    return tolerance.atol
+    return tolerance.atol if whole else tolerance.atol + tolerance.rtol * want.abs()
 
 
 def place_of_largest(numbers: torch.Tensor) -> tuple[int, ...]:
