@@ -116,15 +116,16 @@ class Returned:
 class Observations:
     """The measurements and notes of a running test, beside its outcome.
 
-    `shows_expected` is whether messages may hold expected values. `returned` are the submission's
-    tensors, `names` the names of its other values. `seconds` is the processor time that examining
-    its answers took.
+    `shows_expected` is whether messages may hold expected values. `answers` are the submission's
+    answers, each as a whole; `returned` are their tensors, `names` the names of other values.
+    `seconds` is the processor time that examining its answers took.
     """
 
     shows_expected: bool = True
     seconds: float = 0.0
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    answers: list[object] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
     names: list[tuple[object, str]] = field(default_factory=list)
 
@@ -183,6 +184,14 @@ def name_of(value: object) -> str | None:
     """Returns the name of a value that came from the submission, if it has one name."""
     names = {name for one, name in observed().names if one is value}
     return names.pop() if len(names) == 1 else None
+
+
+def is_collected(value: object) -> bool:
+    """Returns whether a value is a list or tuple in which the test collected several answers."""
+    answers = observed().answers
+    if not isinstance(value, list | tuple) or any(one is value for one in answers):
+        return False
+    return any(one is part for part in value for one in answers)
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
