@@ -13,6 +13,7 @@ from typing import Protocol
 
 import torch
 
+from grader.core.points import WISH
 from grader.core.text import enumerated, plain
 from grader.core.verdict import Aspect, Measurement, Status, Where
 from grader.core.wire.calls import Call, Raised, Traced, Use
@@ -221,7 +222,6 @@ def shows_expected() -> bool:
 _NAMES = 5
 _LINES = 4
 
-WISH = "which must be written by hand in this assignment"
 # Ends the names of `in_words` if some are left out.
 SHORTENED = re.compile(rf" and \d+ more, {WISH}")
 

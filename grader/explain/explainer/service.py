@@ -14,6 +14,7 @@ from typing import Any
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, Settings
 from grader.core.evidence import Evidence, Excerpt
 from grader.core.explanation import Told, Words, WrongAnswers
+from grader.core.points import WISH
 from grader.core.processes import limit_memory_growth
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import plain
@@ -35,7 +36,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.outcome import SHORTENED, WISH, StudentFault, in_words
+from grader.testing.outcome import SHORTENED, StudentFault, in_words
 from grader.testing.suite import Suite
 
 # On top of the memory that the process holds when it starts.
