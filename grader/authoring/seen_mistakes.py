@@ -16,7 +16,8 @@ _STUB = '''"""A mistake that a class made: {id}."""
 # {hint}
 #
 # `solutions/seen/{id}.toml` holds what the class answered in {exercise}.
-# Make this function answer so too, and list the mistake in MISTAKES under the id {id}:
+# Make this function answer so too. In the place of an adapter that returns a class or an object,
+# let it return one with the mistake in it. List the mistake in MISTAKES under the id {id}:
 # `grader verify` says whether it does.
 
 

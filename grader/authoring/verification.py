@@ -73,6 +73,18 @@ class MistakeTrial:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlike:
+    """A mistake of a class whose answers no variant gives.
+
+    `is_stale` says that the tests no longer make some of the calls that the class answered.
+    """
+
+    mistake: str
+    exercise: str
+    is_stale: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The tests' verdicts on right and on wrong functions.
 
@@ -81,8 +93,8 @@ class Verification:
     wrong function fails. `remembered` are the tests of `values` that pass with the answers to
     another draw's calls.
     `apart` are pairs of an exercise and one that it claims to build on, without a known mistake
-    that both share. `unlike` are mistakes of a class, with the exercises in which no variant gives
-    the class's answers. `unknown` are forbidden names that do not exist, with a similar name or "".
+    that both share. `unlike` are mistakes of a class whose answers no variant gives.
+    `unknown` are forbidden names that do not exist, with a similar name or "".
     `outdated` says where the fixtures differ from those that `grader freeze` would write.
     """
 
@@ -92,7 +104,7 @@ class Verification:
     remembered: tuple[str, ...]
     trials: tuple[MistakeTrial, ...]
     apart: tuple[tuple[str, str], ...] = ()
-    unlike: tuple[tuple[str, str], ...] = ()
+    unlike: tuple[Unlike, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
     outdated: tuple[str, ...] = ()
 
@@ -247,7 +259,7 @@ def _verification(suite: Suite) -> Verification:
         if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
     ]
     found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
-    unlike = tuple(_unlike(suite, explainer))
+    unlike = tuple(_unlike(suite, explainer, references.ask))
     unknown = tuple(unknown_names(suite.assignment.forbidden))
     outdated = () if unjust else tuple(outdated_fixtures(suite))
     return Verification(*found, _apart(suite.foundations), unlike, unknown, outdated)
@@ -311,8 +323,10 @@ def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
-    """Yields each mistake seen in a class, and its exercise, if no variant gives its answers."""
+def _unlike(
+    suite: Suite, explainer: Explainer, right: Callable[[Call], Answer]
+) -> Iterator[Unlike]:
+    """Yields each mistake seen in a class whose answers no variant gives."""
     known = {one.id: one.variants for one in listed_in("solutions.mistakes", "MISTAKES")}
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
@@ -320,7 +334,9 @@ def _unlike(suite: Suite, explainer: Explainer) -> Iterator[tuple[str, str]]:
         asked = (GivenFunctions(suite.assignment.root, {exercise: one}).ask for one in variants)
         answers = (explainer.wrong_answers(ask, exercise) for ask in asked)
         if not any(one is not None and seen.is_shown_by(one) for one in answers):
-            yield mistake, exercise
+            calls = {(one.test, one.number) for one in explainer.observations(right, exercise)}
+            gone = any(one.key not in calls for one in seen.answers.answers)
+            yield Unlike(mistake, exercise, bool(variants) and gone)
 
 
 def _trial(

@@ -114,7 +114,7 @@ class Number(click.FloatRange):
 
 
 # A million seconds are more than eleven days.
-_SECONDS = Number(0, 1e6, min_open=True)
+SECONDS = Number(0, 1e6, min_open=True)
 
 
 def grading_options(command: Command) -> Command:
@@ -144,7 +144,7 @@ def grading_options(command: Command) -> Command:
             ),
             click.option(
                 "--timeout",
-                type=_SECONDS,
+                type=SECONDS,
                 default=120,
                 metavar="SECONDS",
                 help="Time for one submission; waiting for a busy machine does not count.",
@@ -167,7 +167,7 @@ def grading_options(command: Command) -> Command:
             ),
             click.option(
                 "--explain-timeout",
-                type=_SECONDS,
+                type=SECONDS,
                 default=20,
                 metavar="SECONDS",
                 help="Time for explaining one submission.",

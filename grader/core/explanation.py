@@ -112,6 +112,7 @@ def spread_over(numbers: Sequence[float]) -> tuple[float, ...]:
 
 # Why words are missing until the explainer has written them.
 PENDING = "no explanation was added yet"
+LATE = "the time for its explanation ended before it was complete"
 
 
 class Told(NamedTuple):

@@ -352,12 +352,13 @@ class MissingExplanations:
     or the tests changed since they were graded.
     """
 
-    def __init__(self, store: Store, assignment: Assignment) -> None:
+    def __init__(self, store: Store, assignment: Assignment, seconds: float | None = None) -> None:
         options = store.options()
         if options is None:
             raise StoreError("no batch was run over these results: there is nothing to explain")
         self._store = store
-        self._settings = Options.from_json(options).settings(assignment)
+        settings = Options.from_json(options).settings(assignment)
+        self._settings = replace(settings, explain_seconds=seconds or settings.explain_seconds)
         lacking, now = store.unexplained(), self._settings.suite_hash
         graded = store.grades() if lacking else ()
         self._outdated = {one.submission for one in graded if one.suite_hash != now}
@@ -382,9 +383,15 @@ class MissingExplanations:
 
 
 def explain_folder(
-    out: Path, assignment: Assignment, pools: Pools, begin: Callable[[MissingExplanations], None]
+    out: Path,
+    assignment: Assignment,
+    pools: Pools,
+    begin: Callable[[MissingExplanations], None],
+    seconds: float | None = None,
 ) -> Generator[Explained]:
     """Adds the missing words to a folder of results; calls `begin` with the work first.
+
+    `seconds` is the time for one submission; by default the batch's.
 
     Raises:
         StoreError: if there are no such results, or they cannot be written.
@@ -393,7 +400,7 @@ def explain_folder(
     """
     Store.read(out)
     with Store.open(out, assignment.name) as store:
-        explanation = MissingExplanations(store, assignment)
+        explanation = MissingExplanations(store, assignment, seconds)
         begin(explanation)
         try:
             yield from explanation.words(pools)

@@ -18,7 +18,7 @@ import jaxtyping
 
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.names import is_adapter, nearest
-from grader.core.points import TAKEN_OFF, CourseWorth, hundredths
+from grader.core.points import TAKEN_OFF, WISH, CourseWorth, hundredths
 from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
 from grader.core.wire.frames import receive
 from grader.core.wire.values import Value
@@ -36,7 +36,7 @@ from grader.testing.course import (
 )
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
-from grader.testing.outcome import WISH, StudentFault, in_words, note
+from grader.testing.outcome import StudentFault, in_words, note
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import Living, absent, perform

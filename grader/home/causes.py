@@ -238,6 +238,7 @@ class _Inquiry:
         self._bench: HomeBench | None = None
         self._repair: HomeRepair | None = None
         self._comparisons = 0
+        self._unproved: set[str] = set()
         # The comparison of an exercise's steps with the reference's, made once.
         self._way: Callable[[str], StepComparison | None] = functools.cache(self._compared)
         # The proof of an exercise's repair, also made once.
@@ -250,7 +251,9 @@ class _Inquiry:
     def is_complete(self) -> bool:
         """Returns whether the search finished in time."""
         is_whole = all(one.is_whole for one in self._reruns.values())
-        return is_whole and (self._repair is None or self._repair.is_complete)
+        if not is_whole or self._repair is None:
+            return is_whole
+        return self._repair.is_complete and not self._unproved & self._repair.cut_short
 
     @property
     def can_repair(self) -> bool:
@@ -289,6 +292,8 @@ class _Inquiry:
         """Returns the findings about an exercise, which may be wrong because of `failing` ones."""
         mended = None if self._repair is None else self._repair.of(exercise, of_gradients)
         proved = None if mended is None else self._proof(exercise, mended)
+        if mended is not None and proved is None:
+            self._unproved.add(exercise)
         mended = None if proved is None else proved.mended
         way = self._way(exercise) if mended is None else None
         repair = self._repair

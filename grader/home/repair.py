@@ -59,7 +59,8 @@ class HomeRepair:
     """The repairs of wrong exercises, searched for on request within one budget.
 
     `asked` are the calls whose right answer is known, in the order of exercises. `is_complete`
-    tells whether nothing was left untried. For an exercise without a repair, `ignored` says what
+    tells whether nothing was left untried; `cut_short` are exercises whose repair was chosen before
+    the search was complete. For an exercise without a repair, `ignored` says what
     the code takes and never uses.
     """
 
@@ -82,6 +83,7 @@ class HomeRepair:
         self._passed: dict[str, set[Line]] = {}
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search, self._chosen)
         self.is_complete = True
+        self.cut_short: set[str] = set()
 
     def of(self, exercise: str, of_gradients: bool = False) -> RepairedExercise | None:
         """Returns the repair of an exercise. Exercises that share its lines come first.
@@ -125,8 +127,9 @@ class HomeRepair:
                     self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)
                 elif attempt.ignored is not None:
                     self.ignored[attempt.exercise] = attempt.ignored.in_words()
-                if attempt.choice is None and not attempt.is_whole:
-                    self.is_complete = False
+                if not attempt.is_whole:
+                    self.cut_short.add(attempt.exercise)
+                    self.is_complete = self.is_complete and attempt.choice is not None
         except (MemoryError, TooLong):
             self._chosen.setdefault(exercise, None)
             self.is_complete = False

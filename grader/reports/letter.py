@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import Refusal, one_line, plain, points
@@ -143,6 +144,8 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
         parts.append("\n".join(told))
     if grade.message:
         parts.append(shortened(plain(grade.message)))
+    if grade.unexplained:
+        parts.append(lack_in_words(one_line(grade.unexplained)))
     if grade.status is GradeStatus.UNREADABLE:
         return "\n\n".join([*parts, "Nothing could be graded."]) + "\n"
     right = []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -61,25 +63,36 @@ _KINDS = {mark: kind for kind, mark in ROW_MARKS.items()}
 
 
 def in_words(
-    groups: Sequence[AnswerCluster], names: Sequence[NamedMistake], everyone: bool = False
+    groups: Sequence[AnswerCluster],
+    names: Sequence[NamedMistake],
+    folder: Path,
+    everyone: bool = False,
+    unexplained: int = 0,
 ) -> Iterator[str]:
-    """Yields the groups, the largest first, each with its tests and its smallest case."""
+    """Yields the groups, the largest first, each with its tests and its smallest case.
+
+    The last lines name commands on `folder`; `unexplained` submissions have no full explanation.
+    """
+    command = f"grader mistakes {shlex.quote(str(folder))}"
     called = {group.id: name_of(group, names) for group in groups}
     shown = [group for group in groups if everyone or len(group.members) >= AT_LEAST]
     for group in shown:
         yield from _group(group, called[group.id])
         yield ""
     alone = len(groups) - len(shown)
-    if not groups:
+    if unexplained:
+        are = "submission is" if unexplained == 1 else "submissions are"
+        said = f"{unexplained} {are} not fully explained yet, and may have further mistakes"
+        yield f"{said}: grader explain {shlex.quote(str(folder))}"
+    elif not groups:
         yield "Every wrong answer has a name, or there is none."
-    elif alone:
+    if alone:
         others = "submission answers" if alone == 1 else "times a submission answers"
-        yield f"{alone} {others} like nobody else: grader mistakes RESULTS list --all"
+        yield f"{alone} {others} like nobody else: {command} list --all"
     unnamed = [group for group in shown if called[group.id] is None]
     if unnamed:
         yield (
-            f"To name a group: grader mistakes RESULTS name {unnamed[0].id} ID "
-            '--sentence "Your …" --hint "…?"'
+            f'To name a group: {command} name {unnamed[0].id} ID --sentence "Your …" --hint "…?"'
         )
 
 
@@ -104,13 +117,38 @@ def name_of(group: AnswerCluster, names: Sequence[NamedMistake]) -> str | None:
 
 def case_in_words(answer: WrongAnswer) -> str:
     """Returns the inputs of a call and the answer to it, in words."""
-    given = f"for {answer.inputs or 'nothing'} the answer is"
+    given = f"for {answer.inputs} the answer is" if answer.inputs else "an answer is"
     kind = _KINDS.get(answer.numbers[0]) if len(answer.shape) == 1 and answer.numbers else None
     if kind is not None:
-        return f"{given} {kind}"
+        is_whole = answer.shape == (len(answer.numbers),)
+        return f"{given} {(_row_in_words([*answer.numbers]) if is_whole else '') or kind}"
     numbers = ", ".join(f"{number:.4g}" for number in answer.numbers[:_MOST_NUMBERS])
     more = ", …" if len(answer.numbers) > _MOST_NUMBERS else ""
-    return f"{given} {list(answer.shape)}: {numbers}{more}"
+    shape = f"a tensor of shape {list(answer.shape)}: " if answer.shape else ""
+    return f"{given} {shape}{numbers}{more}"
+
+
+def _row_in_words(row: list[float]) -> str:
+    """Returns the list of numbers and texts that a row stands for; "" for another value.
+
+    Takes the numbers off the row. A submission may have chosen them to look like another row.
+    """
+
+    def value() -> object:
+        first = row.pop(0)
+        kind = _KINDS.get(first)
+        if kind == "a tuple, list or set":
+            return [value() for _ in range(int(row.pop(0)))]
+        if kind == "a text":
+            return "".join(chr(int(row.pop(0))) for _ in range(int(row.pop(0))))
+        if kind is not None:
+            raise ValueError
+        return int(first) if first.is_integer() else float(f"{first:.4g}")
+
+    try:
+        return repr(value())
+    except (ValueError, IndexError, OverflowError, RecursionError):
+        return ""
 
 
 def _group(group: AnswerCluster, called: str | None) -> Iterator[str]:

@@ -137,11 +137,11 @@ class Results:
         with self._reading() as database:
             return dict(database.execute("SELECT name, submission_hash FROM submission"))
 
-    def count_unexplained(self) -> int:
-        """Returns how many submissions have no words, or only some of them."""
-        counted = "SELECT COUNT(*) FROM submission WHERE unexplained IS NOT NULL"
+    def lacks(self) -> list[str]:
+        """Returns why words are missing, for each submission that has none or only some."""
+        reasons = "SELECT unexplained FROM submission WHERE unexplained IS NOT NULL"
         with self._reading() as db:
-            return int(db.execute(counted).fetchone()[0])
+            return [reason for (reason,) in db.execute(reasons)]
 
     def class_imports(self) -> ClassImports:
         """Returns the installed packages that the submissions import, and the missing packages."""

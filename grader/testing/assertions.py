@@ -10,6 +10,7 @@ import numpy
 import torch
 
 from grader.core.evidence import LARGEST_PICTURE, Picture, in_six_digits
+from grader.core.text import ordinal
 from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
@@ -30,6 +31,7 @@ from grader.testing.outcome import (
     Returned,
     StudentFault,
     axes_of,
+    is_collected,
     known_of,
     looking,
     name_of,
@@ -154,11 +156,17 @@ def assert_matches(
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
 
     In a nested value, the message names the first difference by key and index. Messages call the
-    answer `what`: by default "the result", or the method that returned it.
+    answer `what`: by default "the result", or the method that returned it. In a list of several
+    answers they count: "the 2nd compared value".
     """
     __tracebackhide__ = True
     with looking():
-        _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)
+        if what or not is_collected(actual) or len(actual) != len(expected):
+            _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)
+            return
+        for number, (own, wanted) in enumerate(zip(actual, expected, strict=True)):
+            name = name_of(own) or f"the {ordinal(number)} compared value"
+            _compare(own, wanted, tolerance, name)
 
 
 def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:
@@ -170,8 +178,10 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
     else:
         expected = single_number(expected)
     for part in differences(actual, expected):
-        whole = what.removeprefix("the ") if what == RESULT else what
-        name = f"{whole}{part.place}" if part.place.startswith((".", "[")) else what
+        name = what
+        if part.place.startswith((".", "[")):
+            whole = what.removeprefix("the ") if what == RESULT else what
+            name = f"{part.place} of {what}" if " " in whole else f"{whole}{part.place}"
         if part.tensors is None:
             wanted_words = part.expected if shows_expected() else "something else was expected"
             shown = f": {wanted_words}" if part.expected else ""
@@ -210,10 +220,19 @@ def assert_gradients_match(
     Of a tuple, list or dict, `part` is the index or key of the tensor that `cotangent` belongs to.
     """
     __tracebackhide__ = True
+    _require_function(student)
     expected = reference.gradients(cotangent, wrt=wrt, part=part, **inputs)
     actual = student.gradients(cotangent, wrt=wrt, part=part, **inputs)
     for name in wrt:
         assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
+
+
+def _require_function(student: object) -> None:
+    if not isinstance(student, Student):
+        raise TypeError(
+            "this assertion compares adapters that are functions, and not an object or a class: "
+            "pass the fixture `student`"
+        )
 
 
 _CHANGES_A_TENSOR = (
@@ -228,6 +247,7 @@ _CHANGES_A_DICT = (
 def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that a call leaves its inputs as they were."""
     __tracebackhide__ = True
+    _require_function(student)
     arguments = student.adapter.bind(args, kwargs)
     answer = student.ask(arguments, watch_inputs=True)
     student.result(answer, arguments)
@@ -279,6 +299,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     test has: a mask or table that a submission kept from an earlier call lies on the CPU.
     """
     __tracebackhide__ = True
+    _require_function(student)
     arguments = student.adapter.bind(args, kwargs)
     forgotten: StudentFault | None = None
     takes_values = False

@@ -42,7 +42,8 @@ class Comparison:
     """An answer beside the expected values, element by element, in float64.
 
     `ratio` is each error as a multiple of the allowed error: 0 for equal elements, infinite where
-    the error is not a number. `boolean` marks truth values, which are stored as 0 and 1.
+    the error is not a number. `boolean` marks truth values, which are stored as 0 and 1. `whole`
+    marks whole numbers, which must be equal.
     """
 
     got: torch.Tensor
@@ -50,6 +51,7 @@ class Comparison:
     ratio: torch.Tensor
     measurement: Measurement
     boolean: bool = False
+    whole: bool = False
 
     @property
     def ok(self) -> bool:
@@ -66,13 +68,13 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
     """Compares two tensors of one shape, in float64."""
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     equal = (got == want) | (got.isnan() & want.isnan())
-    distance = (got - want).abs()
-    if _are_whole(actual, expected):  # float64 holds only those below 2 ** 53 exactly
+    distance, whole = (got - want).abs(), _are_whole(actual, expected)
+    if whole:  # float64 holds only those below 2 ** 53 exactly
         equal &= actual.to(torch.int64) == expected.to(torch.int64)
         distance = distance.clamp(min=1)
     error = torch.where(equal, 0.0, distance)
     relative = torch.where(equal, 0.0, error / want.abs())
-    allowed = _allowed(actual, expected, want, tolerance)
+    allowed = _allowed(want, tolerance, whole)
     ratio = torch.where(equal, 0.0, error / allowed).nan_to_num(nan=math.inf, posinf=math.inf)
     measurement = Measurement(
         max_abs_error=_largest(error),
@@ -84,7 +86,7 @@ def compare(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) 
         total=ratio.numel(),
         worst=place_of_largest(ratio) if ratio.numel() else (),
     )
-    return Comparison(got, want, ratio, measurement, actual.dtype is torch.bool)
+    return Comparison(got, want, ratio, measurement, actual.dtype is torch.bool, whole)
 
 
 def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> bool:
@@ -94,20 +96,16 @@ def all_within(actual: torch.Tensor, expected: torch.Tensor, tolerance: Toleranc
     got, want = actual.detach().to(torch.float64), expected.detach().to(torch.float64)
     if torch.equal(got, want):
         return True
-    allowed = _allowed(actual, expected, want, tolerance)
+    allowed = _allowed(want, tolerance, whole=False)
     within = (got - want).abs() / allowed <= 1
     if bool(within.all()):
         return True
     return bool((within | (got == want) | (got.isnan() & want.isnan())).all())
 
 
-def _allowed(
-    actual: torch.Tensor, expected: torch.Tensor, want: torch.Tensor, tolerance: Tolerance
-) -> torch.Tensor | float:
+def _allowed(want: torch.Tensor, tolerance: Tolerance, whole: bool) -> torch.Tensor | float:
     """Returns how far off each value may be; whole numbers may not, however large they are."""
-    if _are_whole(actual, expected):
-        return tolerance.atol
-    return tolerance.atol + tolerance.rtol * want.abs()
+    return tolerance.atol if whole else tolerance.atol + tolerance.rtol * want.abs()
 
 
 def _are_whole(actual: torch.Tensor, expected: torch.Tensor) -> bool:

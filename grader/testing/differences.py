@@ -239,7 +239,8 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
         lines.append(f"{_amount(what, comparison)}{_strange(comparison, comparison.ratio > 1)}")
     else:
         place = list(comparison.measurement.worst)
-        worst = f"the worst by tolerance is at index {place}: {_off(comparison)}"
+        by = "" if comparison.whole else " by tolerance"
+        worst = f"the worst{by} is at index {place}: {_off(comparison)}"
         lines.append(f"{_amount(what, comparison)}; {worst}")
     return [*lines, *(_where(comparison.ratio > 1, axes) if _is_apart(comparison) else ())]
 
@@ -322,6 +323,8 @@ def _amount(what: str, comparison: Comparison) -> str:
 def _off(comparison: Comparison) -> str:
     worst = comparison.measurement.worst
     off = float((comparison.got[worst] - comparison.want[worst]).abs())
+    if comparison.whole:
+        return f"off by {off:.0f}"
     ratio = comparison.measurement.error_over_tolerance
     times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
     return f"off by {off:.3g}, {times} times the tolerance"

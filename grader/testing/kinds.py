@@ -344,7 +344,9 @@ def plural(kind: Kind) -> str:
 
 def with_article(noun: str) -> str:
     """Returns a noun with "a" or "an" before it."""
-    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+    # The letters of an acronym are spoken one by one: an LSTM.
+    vowels = "AEFHILMNORSX" if noun[:2].isupper() else "AEIOUaeiou"
+    return f"{'an' if noun[:1] in tuple(vowels) else 'a'} {noun}"
 
 
 def category_of(value: torch.Tensor | Elsewhere | numpy.ndarray[Any, Any]) -> str:

@@ -48,7 +48,7 @@ class ObjectType(WholeKind):
         return isinstance(value, Foreign | Local)
 
     def __str__(self) -> str:
-        names = [f"{name}()" for name in self.methods if name.isidentifier() and name[0] != "_"]
+        names = [f"{name}()" for name in self.methods if name[0] != "_" or name == "__call__"]
         return f"{with_article(self.name)} ({', '.join([*names, *self.attributes])})"
 
 

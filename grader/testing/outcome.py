@@ -13,6 +13,7 @@ from typing import Protocol
 
 import torch
 
+from grader.core.points import WISH
 from grader.core.text import enumerated, plain
 from grader.core.verdict import Aspect, Measurement, Status, Where
 from grader.core.wire.calls import Call, Raised, Traced, Use
@@ -116,15 +117,16 @@ class Returned:
 class Observations:
     """The measurements and notes of a running test, beside its outcome.
 
-    `shows_expected` is whether messages may hold expected values. `returned` are the submission's
-    tensors, `names` its values that have names, by `id`. `seconds` is the processor time that
-    examining its answers took.
+    `shows_expected` is whether messages may hold expected values. `answers` are the submission's
+    answers, each as a whole; `returned` are their tensors, `names` its values that have names, by
+    `id`. `seconds` is the processor time that examining its answers took.
     """
 
     shows_expected: bool = True
     seconds: float = 0.0
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    answers: list[object] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
     names: dict[int, tuple[object, set[str]]] = field(default_factory=dict)
 
@@ -189,6 +191,14 @@ def name_of(value: object) -> str | None:
     return next(iter(names)) if len(names) == 1 else None
 
 
+def is_collected(value: object) -> bool:
+    """Returns whether a value is a list or tuple in which the test collected several answers."""
+    answers = observed().answers
+    if not isinstance(value, list | tuple) or any(one is value for one in answers):
+        return False
+    return any(one is part for part in value for one in answers)
+
+
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:
     """Returns the names of a tensor's axes: their numbers, where no other names are known."""
     known = known_of(tensor)
@@ -217,7 +227,6 @@ def shows_expected() -> bool:
 _NAMES = 5
 _LINES = 4
 
-WISH = "which must be written by hand in this assignment"
 # Ends the names of `in_words` if some are left out.
 SHORTENED = re.compile(rf" and \d+ more, {WISH}")
 

@@ -16,6 +16,7 @@ from grader.cli.options import (
     INTERRUPTED,
     PATH,
     RESULTS,
+    SECONDS,
     assignment_option,
     chosen_options,
     details_option,
@@ -193,14 +194,23 @@ def _say_what_is_left(opened: Batch) -> None:
 @click.command(short_help="Add explanations that are missing.")
 @RESULTS
 @jobs_option("How many submissions are explained at a time.")
+@click.option(
+    "--explain-timeout",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="Time for explaining one submission.  [default: that of the batch]",
+)
 @assignment_option
-def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
+def explain(
+    folder: Path, jobs: int | None, explain_timeout: float | None, assignment_folder: Path
+) -> None:
     """Adds the explanations that are missing in RESULTS: mistakes, lines, pictures.
 
     \b
     Examples:
       grader explain results/
       grader explain results/ --jobs 4
+      grader explain results/ --explain-timeout 60
 
     Use it after `grader batch --no-explain`, or if explaining took too long or was stopped. No
     grade is changed. The submissions must still be in the place where they were graded. If nothing
@@ -223,7 +233,9 @@ def explain(folder: Path, jobs: int | None, assignment_folder: Path) -> None:
         with (
             chosen_pools(None, jobs, say, waits=say) as pools,
             ExplainingProgress() as progress,
-            contextlib.closing(explain_folder(folder, assignment, pools, begin)) as words,
+            contextlib.closing(
+                explain_folder(folder, assignment, pools, begin, explain_timeout)
+            ) as words,
         ):
             for one in words:
                 progress.advance(one, total)

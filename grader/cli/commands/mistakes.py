@@ -64,7 +64,8 @@ def list_groups(folder: Path, everyone: bool = False) -> None:
     Changes that you made in mistakes.toml take effect.
     """
     names = _applied(folder)
-    for line in in_words(_groups(folder), names, everyone):
+    unexplained = len(Store.read(folder).lacks())
+    for line in in_words(_groups(folder), names, folder, everyone, unexplained):
         click.echo(line)
 
 

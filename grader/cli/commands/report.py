@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
+from grader.core.explanation import LATE
 from grader.core.text import enumerated
 from grader.explain.mistakes.clusters import FILE as NAMES
 from grader.reports.pages.changes import Changes
@@ -24,6 +25,8 @@ from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 from grader.results.store import Store
 
+# In seconds; three times the default.
+_LONGER = 60
 ANONYMOUS = "report-anonymous"
 BY_THEMSELVES = (
     "names, ids and addresses of the class are numbers; what students call themselves otherwise, "
@@ -105,9 +108,11 @@ def print_next_steps(results: Results, written: Report) -> None:
     """Prints the open decisions, the place of the report, and the command that exports grades."""
     folder = shlex.quote(str(results.folder))
     steps = [*written.needs]
-    if unexplained := results.count_unexplained():
-        noun = "submission is" if unexplained == 1 else "submissions are"
-        steps.append((f"{unexplained} {noun} not fully explained", "grader explain RESULTS"))
+    if lacks := results.lacks():
+        noun = "submission is" if len(lacks) == 1 else "submissions are"
+        longer = f" --explain-timeout {_LONGER}" if LATE in lacks else ""
+        said = f"{len(lacks)} {noun} not fully explained"
+        steps.append((said, f"grader explain RESULTS{longer}"))
     steps.append(("hand grades on", "grader export RESULTS --format csv --out grades.csv"))
     shown = [(said, command.replace("RESULTS", folder)) for said, command in steps]
     shown.insert(-1, ("the class in full", str(written.index)))

@@ -20,7 +20,7 @@ from grader.core.assignment import find_assignment
 from grader.core.processes import processors
 
 if TYPE_CHECKING:
-    from grader.authoring.verification import MistakeTrial, Verification
+    from grader.authoring.verification import MistakeTrial, Unlike, Verification
 
 
 @click.command("verify", short_help="Check the tests against every known mistake.")
@@ -220,11 +220,7 @@ def _complaints(verification: Verification) -> list[str]:
             f"BUILDS_ON says that {exercise} builds on {below}, and no mistake is known in both"
             for exercise, below in verification.apart
         ),
-        *(
-            f"{mistake} does not answer in {exercise} as solutions/seen/{mistake}.toml says that a "
-            "class did: list it in MISTAKES, with a variant that does"
-            for mistake, exercise in verification.unlike
-        ),
+        *map(_unlike, verification.unlike),
         *(
             f"[tool.grader.forbidden] lists {name}, which does not exist"
             + (f": did you mean {near}?" if near else "")
@@ -232,6 +228,19 @@ def _complaints(verification: Verification) -> list[str]:
         ),
         *_outdated(verification.outdated),
     ]
+
+
+def _unlike(one: Unlike) -> str:
+    file = f"solutions/seen/{one.mistake}.toml"
+    if one.is_stale:
+        return (
+            f"{file} holds answers to calls of {one.exercise} that its tests no longer make: "
+            "delete the file, MISTAKES suffices"
+        )
+    return (
+        f"{one.mistake} does not answer in {one.exercise} as {file} says that a class did: "
+        "list it in MISTAKES, with a variant that does"
+    )
 
 
 def _outdated(differences: Sequence[str]) -> Iterator[str]:

@@ -30,12 +30,7 @@ from grader.explain.explainer.rerun import (
 )
 from grader.explain.explainer.unknown import nameless, suspicion
 from grader.explain.explainer.workbench import RepairWorkshop
-from grader.explain.mistakes.diagnosis import (
-    Finding,
-    diagnose,
-    is_right,
-    wrong_cases,
-)
+from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right, wrong_cases
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import AGAIN, Dependence, noting
@@ -403,10 +398,14 @@ class Explainer:
 
     def wrong_answers(self, ask: Ask, exercise: str) -> WrongAnswers | None:
         """Returns the wrong answers to an exercise, explained or not; None if there are none."""
-        own = [test for test in self._suite.tests.values() if test.exercise == exercise]
-        seen = filter(None, (self._rerun.look(test, ask) for test in own))
-        answers = [one for found in seen for one in found.observations]
-        return next(iter(nameless(self._mistakes, {exercise: answers})), None)
+        answers = {exercise: self.observations(ask, exercise)}
+        return next(iter(nameless(self._mistakes, answers)), None)
+
+    def observations(self, ask: Ask, exercise: str) -> list[Observation]:
+        """Returns the answers to all calls of an exercise's tests."""
+        own = (test for test in self._suite.tests.values() if test.exercise == exercise)
+        seen = (self._rerun.look(test, ask) for test in own)
+        return [one for found in seen if found for one in found.observations]
 
     def _in_turn(self, statuses: Mapping[str, Status]) -> Iterator[Test]:
         """Yields the tests to run: those not passed, then passed ones that help to explain."""

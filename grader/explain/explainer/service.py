@@ -13,7 +13,8 @@ from typing import Any
 
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, Settings
 from grader.core.evidence import Evidence, Excerpt
-from grader.core.explanation import Told, Words, WrongAnswers
+from grader.core.explanation import LATE, Told, Words, WrongAnswers
+from grader.core.points import WISH
 from grader.core.processes import limit_memory_growth
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import plain
@@ -35,13 +36,12 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.outcome import SHORTENED, WISH, StudentFault, in_words
+from grader.testing.outcome import SHORTENED, StudentFault, in_words
 from grader.testing.suite import Suite
 
 # On top of the memory that the process holds when it starts.
 _MEMORY = 1 << 30
 _LARGEST_FILE = 64 << 20
-_LATE = "the time for its explanation ended before it was complete"
 
 
 class OwnTime:
@@ -103,7 +103,7 @@ class ExplainerService:
                 for words in self._words(prepared, job, deadline):
                     yield words
             if deadline.passed:
-                yield replace(words, missing=_LATE)
+                yield replace(words, missing=LATE)
         except Unreadable as problem:
             if job["status"] != GradeStatus.UNREADABLE:
                 yield replace(words, missing=f"it could be read once, and not again: {problem}")

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssignment, Settings
 from grader.core.explanation import Words
 from grader.core.names import CPU
+from grader.core.points import WISH
 from grader.core.processes import signal_name
 from grader.core.verdict import Grade, Status, Verdict
 from grader.grading.job.lines import COMMAND, JobProcess, Role, StartedEarly, start_jobs
@@ -142,7 +143,7 @@ class JobClient:
             "status": grade.status,
             "message": grade.message,
             "statuses": {test.id: test.status for test in grade.tests},
-            "remarks": _remarks(grade),
+            "remarks": remarks_of(grade),
             "lost": {test.id: test.message for test in grade.tests if test.status in _LOST},
         }
         words = Words()
@@ -277,14 +278,18 @@ class JobClient:
         return JobLost(f"the {role} was lost: {why}{_code_in_words(code)}")
 
 
-def _remarks(grade: Grade) -> dict[str, str]:
-    """Returns the lines that the judge added to messages, by the ids of tests that did not pass."""
-    parts = {
-        test.id: test.message.partition("\n")[2]
-        for test in grade.tests
-        if test.status is not Status.PASSED and test.message
-    }
-    return {test: remark for test, remark in parts.items() if remark}
+def remarks_of(grade: Grade) -> dict[str, str]:
+    """Returns the lines that the judge added to messages, by the ids of tests that did not pass.
+
+    A grade that was explained before also has the explainer's lines, which are left out.
+    """
+    remarks = {}
+    for test in grade.tests:
+        _, *lines = (test.message or "").split("\n")
+        own = [one for one in lines if test.status is Status.MISSING or WISH in one]
+        if own and test.status is not Status.PASSED:
+            remarks[test.id] = "\n".join(own)
+    return remarks
 
 
 def _code_in_words(code: int | None) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from grader.core.points import (
     OF_THE_VALUES,
     TAKEN_OFF,
+    WISH,
     Gate,
     hundredths,
     points_of,
@@ -26,7 +27,7 @@ from grader.core.verdict import TELLING_ASPECTS, Aspect, Carried, Status, Verdic
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
-from grader.testing.outcome import WISH, in_words
+from grader.testing.outcome import in_words
 from grader.testing.outcome_cache import AnsweredCall, Ask
 
 _FREE = " (this costs no points)"

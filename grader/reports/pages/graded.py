@@ -24,6 +24,7 @@ from grader.reports.standing import (
 from grader.results.decisions.settlement import Settlement
 
 _SHORT = 72
+_OUT = "This no longer costs points: the test was taken out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,19 @@ class Graded:
         return cls(grade, page, is_complete, tests, exercises, causes, said, short)
 
     def but_for(self, settled: Settlement) -> Graded:
-        """Returns the grade without the costs in exercises whose points a decision replaced."""
+        """Returns the grade without the costs in exercises whose points a decision replaced.
+
+        Causes that fail only tests that were taken out come last, and say so.
+        """
         replaced = settled.replaced
         causes = [
             replace(cause, tests=tuple(_costing(test, replaced) for test in cause.tests))
             for cause in self.causes
         ]
+        counted = [
+            one for one in causes if not {test.id for test in one.tests} <= settled.uncounted
+        ]
+        causes = [*counted, *(_uncounted(one) for one in causes if one not in counted)]
         tests = {
             name: [_without_cost(test) if name in replaced else test for test in own]
             for name, own in self.tests.items()
@@ -70,6 +78,10 @@ class Graded:
 
 def _costing(test: FailedTest, replaced: Set[str]) -> FailedTest:
     return replace(test, lost=0.0) if test.exercise in replaced else test
+
+
+def _uncounted(cause: Cause) -> Cause:
+    return replace(cause, shown=replace(cause.shown, message=f"{cause.shown.message}\n{_OUT}"))
 
 
 def _without_cost(test: Verdict) -> Verdict:

@@ -173,6 +173,7 @@ class PersonsPoints:
             undecided=late.undecided,
             sources=self._sources(),
             timed_by=self._settling.timed_by.get(grade.submission, ""),
+            uncounted=frozenset().union(*(one.taken_out for one in exercises)),
         )
 
     def _sources(self) -> frozenset[str]:

@@ -205,7 +205,7 @@ class Settlement:
     says which part of the lateness an instructor has to decide. People who are `excused` get
     neither points nor a zero. `sources` are all decisions that name the people or the submission,
     also those that changed no points. `timed_by` is the decision that set the time of handing in,
-    if one did.
+    if one did. `uncounted` are the tests that were taken out.
     """
 
     submission: str
@@ -221,6 +221,7 @@ class Settlement:
     undecided: str = ""
     sources: frozenset[str] = frozenset()
     timed_by: str = ""
+    uncounted: frozenset[str] = frozenset()
 
     @property
     def has_points(self) -> bool:

@@ -127,6 +127,8 @@ class Student(Maker):
             self._observe(call, result, False)
         self._remember(result, adapter.result, arguments, call, script.steps)
         note_source(result, call.last)
+        if not adapter.is_item:
+            observed().answers.append(result)
         return result
 
     def fault(self, text: str) -> Exception:

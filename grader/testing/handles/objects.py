@@ -149,7 +149,8 @@ class ObjectHandle(Handle):
         kind: ObjectType = vars(self)["_kind"]
         if "__call__" not in kind.methods:
             raise TypeError(f"adapters.py declares no __call__ of {kind}")
-        return self._called("", self._name, kind.methods["__call__"], args, kwargs)
+        said = f"{self._name}.__call__"
+        return self._called("", said, kind.methods["__call__"], args, kwargs)
 
     def __bool__(self) -> bool:
         return True

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.seen_mistakes import add_to_course
-from grader.authoring.verification import MistakeTrial, Verification, verify
+from grader.authoring.verification import MistakeTrial, Unlike, Verification, verify
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.verdict import Diagnosis
@@ -170,11 +170,21 @@ def test_each_fault_of_the_tests_is_reported_once(verification):
     assert verification.idle == (NONE,)
     assert verification.remembered == (ONES,)
     assert verification.apart == (("run_count", "run_double"),)
-    assert verification.unlike == (("halved", "run_double"),)
+    assert verification.unlike == (Unlike("halved", "run_double", is_stale=False),)
     assert verification.unknown == (("aten::softmx", "aten::softmax"),)
     assert [trial.mistake for trial in verification.uncaught] == ["right"]
     assert verification.misnamed == []
     assert not verification.holds
+
+
+def test_answers_to_calls_that_no_test_makes_any_more_are_stale(tmp_path):
+    """The mistake is listed, and the class answered a second call that was taken out since."""
+    root = with_variants(tmp_path, '{"run_double": (lambda x: x,)}')
+    answer = WrongAnswer(DOUBLES, 1, True, (1,), (0.5,), (1e-6, 1e-5), "x: float32[1]", 1)
+    said = Diagnosis("lost", "E.", "H?")
+    add_to_course(root / "solutions", [NamedMistake(said, WrongAnswers("run_double", (answer,)))])
+    with imported_alone():
+        assert verify(find_assignment(root)).unlike == (Unlike("lost", "run_double", True),)
 
 
 def test_each_wrong_function_is_tried_with_its_way_and_kind(verification):
@@ -243,7 +253,7 @@ def verified(**faults: object) -> Verification:
         {"idle": (NONE,)},
         {"remembered": (ONES,)},
         {"apart": (("run_count", "run_double"),)},
-        {"unlike": (("halved", "run_double"),)},
+        {"unlike": (Unlike("halved", "run_double", is_stale=False),)},
         {"unknown": (("aten::softmx", ""),)},
         {"outdated": ("test_x.safetensors: test_a/drawn/0",)},
         {"trials": (CAUGHT, MistakeTrial("right", "run_double", (), None))},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.explanation import WrongAnswer, WrongAnswers
+from grader.core.explanation import LATE, WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Measurement
 from grader.explain.mistakes.clusters import groups_of, read_names
@@ -58,6 +58,13 @@ def test_submissions_without_explanations_are_a_next_step(tmp_path, count, said)
     a_batch(tmp_path, *wrong, scored("c", 4, 6))
     done = grader_here("report", tmp_path)
     assert f"  {said}: grader explain {tmp_path}" in next_steps(done.stdout)
+
+
+def test_more_time_is_advised_where_time_for_explanations_ended(tmp_path):
+    """The same command with the same time would end in the same way."""
+    a_batch(tmp_path, replace(scored("a", 0, 6), unexplained=LATE))
+    said = f"grader explain {tmp_path} --explain-timeout 60"
+    assert any(step.endswith(said) for step in next_steps(grader_here("report", tmp_path).stdout))
 
 
 def test_a_report_goes_where_out_says(tmp_path):

@@ -404,6 +404,14 @@ def test_missing_words_are_added_to_a_folder_of_results(course):
     assert course.jobs.ended == ended, "no job starts for nothing"
 
 
+@pytest.mark.parametrize(("seconds", "given"), [(None, 20.0), (60.0, 60.0)])
+def test_missing_words_may_get_more_time_than_the_batch_gave(course, seconds, given):
+    course.batch(explain=False)
+    args = course.out, course.assignment, course.jobs, lambda _: None, seconds
+    assert [*explain_folder(*args)]
+    assert course.jobs.settings.explain_seconds == given
+
+
 def test_no_words_are_added_to_grades_of_other_tests(course):
     """The changed test may pass now, which would be told of the earlier failure."""
     course.batch(explain=False)

@@ -8,6 +8,7 @@ import pytest
 
 from grader.core.verdict import Aspect, Carried, Status, Verdict, Visibility
 from grader.core.wire.calls import Use
+from grader.grading.job.client import remarks_of
 from grader.grading.judge.carry_forward import (
     CarriedPoints,
     Paid,
@@ -18,6 +19,7 @@ from grader.grading.judge.carry_forward import (
 )
 from grader.grading.judge.variants import Way
 from grader.sandbox.claims import Uses
+from tests.harness.export_fixtures import a_grade
 
 pytestmark = pytest.mark.unit
 
@@ -67,6 +69,13 @@ def test_a_forbidden_call_costs_its_share_of_the_points_that_were_earned(uses):
         (0.17, cost),
         (1.0, None),
     ]
+
+
+def test_a_repeated_explanation_keeps_only_the_judges_remarks(uses):
+    """Lines of the first explanation would stand twice in the second one's message."""
+    remark = applied([verdict("run_a/one")], uses, {"torch.add": 0.0})[0].message
+    told = verdict("run_a/one", message=f"it is wrong\n    index  got\n{remark}")
+    assert remarks_of(a_grade("jane", told)) == {"run_a/one": remark}
 
 
 def test_the_dearest_of_several_forbidden_calls_counts(uses):

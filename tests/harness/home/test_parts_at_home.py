@@ -20,11 +20,11 @@ from grader.core.points import CourseWorth
 from grader.core.verdict import Aspect, Diagnosis, Status
 from grader.core.wire.calls import Call
 from grader.explain.mistakes.prediction import Numbers, row_of
-from grader.home.causes import FrozenMistakes
+from grader.home.causes import FrozenMistakes, _Inquiry
 from grader.home.failure import ASCII, Failure, picture
 from grader.home.plugin import Greeting, SeveralProcesses
 from grader.home.reimport import CannotCopy, Reimport
-from grader.home.repair import quietly
+from grader.home.repair import QUICK, quietly
 from grader.home.screen import PrintedCause, Screen
 from grader.home.summary import ExerciseCounts, folded, handing_in, in_all, not_in_table, table
 from grader.testing.cases import Case, FrozenModule, FrozenTest
@@ -442,3 +442,13 @@ def test_a_screen_of_many_rows_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = [line for line, _ in screen.fitted(told, 4)]
     assert fit == ["a", "", "b"]
     assert [line for line, _ in screen.fitted(told, 3)][-1].startswith("and 1 more cause: ")
+
+
+@pytest.mark.parametrize("unproved", [False, True])
+def test_a_search_that_ended_with_a_repair_that_proves_nothing_is_incomplete(unproved):
+    """With more time it may find a line: the run says that `pytest --locate` goes on."""
+    repair = SimpleNamespace(is_complete=True, cut_short={"run_a"})
+    inquiry = _Inquiry(Path(), SimpleNamespace(exercises={}), None, QUICK)
+    inquiry._repair = repair
+    inquiry._unproved |= {"run_a"} if unproved else {"run_b"}
+    assert inquiry.is_complete is not unproved

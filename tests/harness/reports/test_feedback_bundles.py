@@ -402,6 +402,29 @@ def test_feedback_states_no_cost_that_a_decision_replaced(
         assert {"run_a": taken_off in told, "run_b": "(-4 points)" in told} == holds
 
 
+def test_a_test_that_was_taken_out_is_told_last_and_as_such(tmp_path: Path):
+    """Full points beside an unexplained failure would contradict each other."""
+    tests = [a_verdict(f"run_{one}", 0.0, id=f"t::test_{one}", message=one) for one in "ab"]
+    results = a_batch(tmp_path, a_grade("jane", *tests))
+    decision = '[[taken_out]]\ntest = "test_a"\nreason = "r"\n'
+    (tmp_path / "decisions.toml").write_text(decision)
+    (letter,) = letters(results, open_settling(results), apart=True)
+    assert isinstance(letter, Letter)
+    out = "This no longer costs points: the test was taken out."
+    assert f"run_a: a\n    {out}" in letter.text
+    assert letter.text.count(out) == letter.page.count(out) == 1
+    assert letter.page.index("run_b: b") < letter.page.index("run_a: a")
+
+
+def test_a_feedback_text_says_that_its_explanation_is_incomplete(tmp_path: Path):
+    """Without that, a failure without a line looks like one of which nothing more is known."""
+    grade = replace(a_grade("jane", a_verdict("run_a", 0.0)), unexplained="time ended")
+    results = a_batch(tmp_path, grade)
+    (letter,) = letters(results, open_settling(results), apart=True)
+    assert isinstance(letter, Letter)
+    assert "is incomplete, which does not affect the grade: time ended." in letter.text
+
+
 def test_no_line_of_a_feedback_text_exceeds_a_hundred_columns(tmp_path: Path):
     """A mail program or a platform's text box would break longer lines anywhere."""
     results = store_download(tmp_path / "download", MOODLE, tmp_path / "results")

@@ -53,6 +53,7 @@ def a_group(wrong: WrongAnswers, *members: str) -> AnswerCluster:
     return group
 
 
+RESULTS = Path("some/results")
 TWO = a_group(answers(1.5, 2.0, suspicion="a.py:3 takes half"), "ann", "bob")
 ONE = a_group(answers(3.0), "cem")
 NAMED = NamedMistake(Diagnosis("half", "You take half.", "How much?"), TWO.answers)
@@ -60,35 +61,42 @@ NAMED = NamedMistake(Diagnosis("half", "You take half.", "How much?"), TWO.answe
 
 def test_a_group_is_listed_with_its_members_tests_and_smallest_case():
     """A group of one is only counted, unless everyone is asked for."""
-    assert [*in_words([TWO, ONE], [])] == [
+    assert [*in_words([TWO, ONE], [], RESULTS)] == [
         f"{TWO.id}  2 submissions answer alike in run_x: a.py:3 takes half?",
         "    who:   ann, bob",
         "    tests: a",
-        "    case:  for x1 the answer is [2]: 1.5, 2",
+        "    case:  for x1 the answer is a tensor of shape [2]: 1.5, 2",
         "",
-        "1 submission answers like nobody else: grader mistakes RESULTS list --all",
-        f'To name a group: grader mistakes RESULTS name {TWO.id} ID --sentence "Your …" '
+        "1 submission answers like nobody else: grader mistakes some/results list --all",
+        f'To name a group: grader mistakes some/results name {TWO.id} ID --sentence "Your …" '
         '--hint "…?"',
     ]
-    every = [*in_words([TWO, ONE], [NAMED], everyone=True)]
+    every = [*in_words([TWO, ONE], [NAMED], RESULTS, everyone=True)]
     assert every[0] == f"{TWO.id}  2 submissions answer alike in run_x: named half"
     assert every[5] == f"{ONE.id}  1 submission answers in run_x: why?"
     assert every[-2:] == [
         "",
-        f'To name a group: grader mistakes RESULTS name {ONE.id} ID --sentence "Your …" '
+        f'To name a group: grader mistakes some/results name {ONE.id} ID --sentence "Your …" '
         '--hint "…?"',
     ]
 
 
 def test_a_class_whose_groups_are_named_has_none_to_name():
     """The line about naming would lead nowhere."""
-    said = [*in_words([TWO, ONE, ONE], [NAMED])]
+    said = [*in_words([TWO, ONE, ONE], [NAMED], RESULTS)]
     assert (
         said[-1]
-        == "2 times a submission answers like nobody else: grader mistakes RESULTS list --all"
+        == "2 times a submission answers like nobody else: grader mistakes some/results list --all"
     )
-    assert [*in_words([], [])] == ["Every wrong answer has a name, or there is none."]
-    assert [*in_words([TWO], [NAMED])][-1] == ""
+    assert [*in_words([], [], RESULTS)] == ["Every wrong answer has a name, or there is none."]
+    assert [*in_words([TWO], [NAMED], RESULTS)][-1] == ""
+
+
+def test_submissions_without_an_explanation_are_counted():
+    """After `grader batch --no-explain`, no mistake is known, and none may be denied."""
+    (said,) = in_words([], [], RESULTS, unexplained=2)
+    assert said.startswith("2 submissions are not fully explained yet")
+    assert said.endswith(": grader explain some/results")
 
 
 def test_a_large_group_is_cut_and_counted():
@@ -96,31 +104,33 @@ def test_a_large_group_is_cut_and_counted():
     wrong = answers(*range(7), tests="abcde")
     group = a_group(wrong, *"abcdefg")
     group.also.append(a_group(answers(1, exercise="run_y"), *"abcdefg"))
-    assert [*in_words([group], [])][1:5] == [
+    assert [*in_words([group], [], RESULTS)][1:5] == [
         "    who:   a, b, c, d, e, f and 1 more",
         "    also:  run_y",
         "    tests: a, b, c, d and 1 more",
-        "    case:  for x1 the answer is [7]: 0, 1, 2, 3, 4, 5, …",
+        "    case:  for x1 the answer is a tensor of shape [7]: 0, 1, 2, 3, 4, 5, …",
     ]
     bare = WrongAnswer("whole", 0, True, (), (0.123456,), (0, 0), "", 0)
     (_, _, tests, case, *_) = in_words(
-        [a_group(WrongAnswers("run_x", (bare,)), "a", "b")], [], everyone=True
+        [a_group(WrongAnswers("run_x", (bare,)), "a", "b")], [], RESULTS, everyone=True
     )
     assert (tests, case) == (
         "    tests: whole",
-        "    case:  for nothing the answer is []: 0.1235",
+        "    case:  an answer is 0.1235",
     )
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("no", "a text"),
+        ("no", "'no'"),
+        (["no", [1, 0.25]], "['no', [1, 0.25]]"),
+        ([-1.004e9, 3], "a tuple, list or set"),
         (b"no", "of type bytes"),
         ((1.0, torch.ones(3)), "a tuple, list or set"),
         ({"weight": torch.ones(2)}, "a dict"),
         (Named("State", {"step": 1}), "a named tuple"),
-        (torch.tensor([1.0, 2.0]), "[2]: 1, 2"),
+        (torch.tensor([1.0, 2.0]), "a tensor of shape [2]: 1, 2"),
     ],
 )
 def test_an_answer_that_is_no_tensor_is_told_by_its_kind(value: Value, said: str):

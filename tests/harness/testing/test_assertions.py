@@ -93,7 +93,7 @@ def test_an_author_may_give_a_tolerance():
 def test_the_first_wrong_part_is_told_by_its_place_and_all_before_it_are_measured():
     with observing() as seen, pytest.raises(WrongNumbers) as raised:
         assert_matches([X, X, X], [X, X + 1, X + 1], what="the list")
-    assert raised.value.what == "the list[1]"
+    assert raised.value.what == "[1] of the list"
     assert [one.wrong for one in seen.measurements] == [0, 3]
     assert wrong([1], [2], WrongParts).args == ("result[0] is 1: 2 was expected",)
     hidden = wrong([1], [2], WrongParts, shown=False)

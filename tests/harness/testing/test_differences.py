@@ -262,8 +262,10 @@ BOTH_KINDS = torch.stack([A[0], A[1] * math.inf, A[2] * math.nan])
         (torch.tensor([True, False, False, True]), torch.tensor([False, True, True, True]),
          ["3 of 4 values in the result are wrong: 1 is True and must be False, 2 are False and "
           "must be True"]),
+        (torch.tensor([7, 5, 3]), torch.tensor([7, 7, 3]),
+         ["1 of 3 values in the result are wrong; the worst is at index [1]: off by 2"]),
     ],
-    ids=range(16),
+    ids=range(17),
 )  # fmt: skip
 def test_wrong_values_are_counted_and_placed(got, want, said):
     """How far they are off is told only where that is a number."""

@@ -308,8 +308,14 @@ def test_plurals_and_articles_are_english():
         (Any, "anything"),
     ]:
         assert plural(kind_of(annotation)) == words
-    nouns = ("int", "Order", "set", "")
-    assert [with_article(noun) for noun in nouns] == ["an int", "an Order", "a set", "a "]
+    nouns = ("int", "Order", "set", "", "LSTM")
+    assert [with_article(noun) for noun in nouns] == [
+        "an int",
+        "an Order",
+        "a set",
+        "a ",
+        "an LSTM",
+    ]
 
 
 def test_the_category_of_a_dtype_is_told():

@@ -134,7 +134,7 @@ def test_a_parameter_that_was_not_written_to_is_reported(gradient, told):
     assert ("p.grad.mul_(…)" in str(raised.value)) is gradient
     with observing(), pytest.raises(WrongNumbers) as raised:
         assert_matches([after_one_step(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
-    assert str(raised.value).startswith(f"result[0] is {told}")
+    assert str(raised.value).startswith(f"the first compared value is {told}")
 
 
 def test_an_unchanged_parameter_of_a_module_is_reported():
@@ -236,3 +236,23 @@ def test_a_broken_last_byte_reveals_a_program_that_reads_the_whole_file():
     assert first_letters(Reader) == ["a", "b", "\n", "a"]
     with pytest.raises(StudentFault, match="UnicodeDecodeError"):
         first_letters(Eager)
+
+
+OF_LISTS = "def run_split(text: str) -> list[str]: ...\ndef run_half(of: int) -> int: ...\n"
+
+
+def test_a_list_of_several_answers_is_not_taken_for_one_answer():
+    """The student's function returned one list, and not a list of two."""
+    split = student("run_split", lambda text: text.split(), OF_LISTS)
+    with observing(), pytest.raises(WrongParts) as raised:
+        assert_matches([split("a b"), split("c d")], [["a", "b"], ["c", "e"]])
+    assert str(raised.value) == "[1] of the second compared value is 'd': 'e' was expected"
+    with observing(), pytest.raises(WrongParts) as raised:
+        assert_matches(split("c d"), ["c", "e"])
+    assert str(raised.value) == "result[1] is 'd': 'e' was expected"
+
+
+def test_an_index_stands_apart_from_a_name_of_several_words():
+    """The last words of the name must not look like the indexed value."""
+    with pytest.raises(WrongParts, match=r"^\[0\] of the tokens of 'a_b' is 'a_b': 'a' was exp"):
+        assert_matches(["a_b"], ["a"], what="the tokens of 'a_b'")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import types
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ import torch
 
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
+from grader.testing.assertions import assert_gradients_match, assert_inputs_unchanged
 from grader.testing.comparison import Tolerance, compare
 from grader.testing.contract import read_contract
 from grader.testing.differences import nearness_in_words
@@ -28,6 +30,8 @@ KINDS = Path(__file__).parents[1] / "kinds_of_values"
 CONTRACT = """
 from typing import Protocol
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 class Tokenizer(Protocol):
     size: int
@@ -38,7 +42,13 @@ class Optimizer(Protocol):
     def __init__(self, parameters: list[torch.nn.Parameter]) -> None: ...
     def step(self) -> None: ...
 
+class LSTMCell(Protocol):
+    def __init__(self, size: int) -> None: ...
+    def reset(self) -> None: ...
+    def __call__(self, x: Float[Tensor, "batch size"]) -> Float[Tensor, "batch hidden"]: ...
+
 def get_tokenizer() -> Tokenizer: ...
+def get_cell_class() -> type[LSTMCell]: ...
 def get_optimizer_class() -> type[Optimizer]: ...
 """
 
@@ -158,6 +168,40 @@ def test_a_message_shows_the_signature_of_the_method_that_was_called():
     """The message shows the method's signature, not that of the adapter."""
     said = message_lines("get_optimizer_class", StepsOfTwo, lambda handle: handle()([]).step())
     assert "yours is StepsOfTwo.step(closure) in test_object_messages.py" in said[1]
+
+
+class Cell:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, x):
+        return x, x
+
+
+def test_a_wrong_answer_of_a_call_is_not_ascribed_to_the_adapter():
+    """The adapter rightly returns a class, so advice to it would mislead."""
+    said = message_lines("get_cell_class", Cell, lambda handle: handle()(3)(torch.ones(2, 3)))
+    assert said[0].startswith("get_cell_class.__call__ must return a floating-point tensor")
+    assert said[-1] == "The test called get_cell_class.__call__(x=float32[2, 3])."
+
+
+def test_the_declared_call_of_an_object_is_listed_with_its_methods():
+    """A test may call the object, as it may call each listed method."""
+    said = message_lines("get_cell_class", Cell(3), lambda handle: handle()(3))
+    assert "must return an LSTMCell (reset(), __call__()), not a tuple" in said[0]
+
+
+@pytest.mark.parametrize(
+    "asserted",
+    [assert_inputs_unchanged, partial(assert_gradients_match, cotangent=torch.ones(1), wrt=("x",))],
+    ids=["inputs", "gradients"],
+)
+def test_an_assertion_on_functions_refuses_an_object_with_the_reason(asserted):
+    """Only adapters that are functions have gradients and inputs to look at."""
+    cell = handle_of("get_cell_class", Cell)()(3)
+    asks = [cell, cell] if isinstance(asserted, partial) else [cell]
+    with pytest.raises(TypeError, match="compares adapters that are functions, and not an object"):
+        asserted(*asks, x=torch.ones(2, 3))
 
 
 def right_program():
