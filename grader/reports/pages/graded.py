@@ -24,7 +24,7 @@ from grader.reports.standing import (
 from grader.results.decisions.settlement import Settlement
 
 _SHORT = 72
-_OUT = "This no longer costs points: the test was taken out."
+_OUT = "This costs no points: it was taken out, or excused."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Graded:
     def but_for(self, settled: Settlement) -> Graded:
         """Returns the grade without the costs in exercises whose points a decision replaced.
 
-        Causes that fail only tests that were taken out come last, and say so.
+        Causes that fail only tests that cost no points come last, and say so.
         """
         replaced = settled.replaced
         causes = [
