@@ -324,7 +324,7 @@ def _alarm(results: Results, rows: Sequence[Outline]) -> Panel:
     if len(rows) > _NOT_GRADED_LISTED:
         text.append(f"and {len(rows) - _NOT_GRADED_LISTED} more\n")
     text.append(
-        "This is the machine's fault or the grader's, and costs nobody points: "
+        "A fault of the machine, the tests or the grader costs nobody points: "
         "run the same command again to grade what is left."
     )
     return Panel(text, title=f"{len(rows)} NOT GRADED", border_style="bold red")

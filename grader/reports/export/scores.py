@@ -176,8 +176,8 @@ def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, 
             lost=True,
         ),
         Remark(
-            "not graded, by the machine's fault or the grader's, and without points here "
-            "(run `grader batch` again)",
+            "not graded, by a fault of the machine, the tests or the grader, and without points "
+            "here (run `grader batch` again)",
             _told(scores, lambda one: None if one.total or one.settlement.excused else one.words),
             lost=True,
         ),

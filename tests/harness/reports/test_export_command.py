@@ -94,7 +94,7 @@ def test_missing_points_make_export_exit_with_1(grader: Command, tmp_path: Path)
     done = grader("export", tmp_path, "--format", "csv")
     assert done.returncode == 1
     assert '"bob","bob","","","graded","no",10,10' in done.stdout
-    assert done.stderr.startswith("not graded, by the machine's fault or the grader's")
+    assert done.stderr.startswith("not graded, by a fault of the machine, the tests or the grader")
     assert "\n  lara: the judge was lost twice\n" in done.stderr
 
 

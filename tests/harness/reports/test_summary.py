@@ -441,7 +441,8 @@ def test_an_ungraded_submission_is_blamed_on_the_machine_or_grader() -> None:
     """0 points would wrongly alarm the student."""
     lost = a_grade(status=GradeStatus.NOT_GRADED, message="the judge was lost")
     assert printed(print_grade, lost) == (
-        "alice: NOT GRADED, by the machine's fault or the grader's\nthe judge was lost\n"
+        "alice: NOT GRADED, by a fault of the machine, the tests or the grader\n"
+        "the judge was lost\n"
     )
 
 
