@@ -116,7 +116,7 @@ def print_grade(grade: Grade, console: Console) -> None:
 def _headline(grade: Grade) -> str:
     name = one_line(grade.submission)
     if not grade.is_complete:
-        return f"{name}: NOT GRADED, by the machine's fault or the grader's"
+        return f"{name}: NOT GRADED, by a fault of the machine, the tests or the grader"
     unreadable = ", unreadable" if grade.status is GradeStatus.UNREADABLE else ""
     return f"{name}: {points(grade.final)} of {points(grade.max_score)} points{unreadable}"
 

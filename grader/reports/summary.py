@@ -6,6 +6,7 @@ import shlex
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich import box
@@ -19,7 +20,7 @@ from grader.core.names import several
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line, points, quantity
-from grader.core.verdict import GradeStatus, name_of_test
+from grader.core.verdict import Grade, GradeStatus, name_of_test
 from grader.core.wire import ROW_MARKS
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
 from grader.reports.standing import complaint, complaints, listed
@@ -256,8 +257,17 @@ def _in_short(
     told = {row.submission: cells for row, *cells in zip(rows, names, scores, strict=True)}
     for grade in results.grades_of(told):
         name, score = told[grade.submission]
-        table.add_row(name, score, Text(complaint(grade, max(width - taken, _SHORTEST))))
+        counted = _counted(grade, finals)
+        table.add_row(name, score, Text(complaint(counted, max(width - taken, _SHORTEST))))
     return table
+
+
+def _counted(grade: Grade, finals: _Finals) -> Grade:
+    """Returns the grade without the tests that cost none of its people points."""
+    own = [one.uncounted for one in finals.get(grade.submission, ())]
+    if not own or not (uncounted := frozenset.intersection(*own)):
+        return grade
+    return replace(grade, tests=tuple(t for t in grade.tests if t.id not in uncounted))
 
 
 def _in_full(results: Results, people: _People, rows: Sequence[Outline], finals: _Finals) -> Table:
@@ -268,7 +278,11 @@ def _in_full(results: Results, people: _People, rows: Sequence[Outline], finals:
     shown = {row.submission: row for row in rows}
     for grade in results.grades_of(shown):
         row = shown[grade.submission]
-        table.add_row(Text(_label(people, row)), _score(row, finals), Text(complaints(grade)))
+        table.add_row(
+            Text(_label(people, row)),
+            _score(row, finals),
+            Text(complaints(_counted(grade, finals))),
+        )
     return table
 
 

@@ -142,7 +142,9 @@ def rules(assignment: Assignment) -> str:
         zone = f" ({rule.zone})" if rule.zone else ""
         free = f", after {quantity(rule.days, 'free day')}" if rule.days else ""
         end = f"; after {rule.last:%Y-%m-%d %H:%M}, all of them" if rule.last else ""
-        said.append(f"- Due {rule.due:%Y-%m-%d %H:%M}{zone}. Later: minus {rule.price}{free}{end}.")
+        grace = f" You are in time until {rule.grace} minutes later." if rule.grace else ""
+        due = f"- Due {rule.due:%Y-%m-%d %H:%M}{zone}.{grace}"
+        said.append(f"{due} Later: minus {rule.price}{free}{end}.")
     for name, cost in assignment.forbidden.items():
         share = f"It costs {cost:g} % of the points of each exercise that calls it"
         said.append(f"- Write this by hand: `{name}`. {share if cost else 'Calling it is noted'}.")

@@ -70,7 +70,7 @@ def verify_command(
       - An exercise is said to build on another one, but they share no mistake.
       - A mistake of solutions/seen/ has no variant with the class's answers.
       - A forbidden name does not exist.
-      - Fixtures are older than the tests, references, mistakes or slips: run grader freeze.
+      - Fixtures are older than tests, points, references, mistakes or slips: run grader freeze.
 
     Tries the examples of solutions/slips.toml first, and exits with 2 if one does not work.
 

@@ -259,7 +259,7 @@ def step_summary(grade: Grade) -> str:
 def _headline(grade: Grade) -> str:
     name = _escaped_markdown(one_line(grade.submission))
     if not grade.is_complete:
-        return f"{name}: not graded, by the machine's fault or the grader's"
+        return f"{name}: not graded, by a fault of the machine, the tests or the grader"
     return f"{name}: {points(grade.score)} of {points(grade.max_score)} points"
 
 
@@ -296,7 +296,7 @@ def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
 
 
 def _of_the_whole(grade: Grade, sources: SourcePaths) -> Annotation:
-    title = "not graded, by the machine's fault or the grader's"
+    title = "not graded, by a fault of the machine, the tests or the grader"
     if grade.is_complete:
         title = "nothing could be graded"
     where = next((verdict.where for verdict in grade.tests if verdict.where), None)

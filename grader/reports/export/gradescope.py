@@ -156,7 +156,7 @@ def _output(grade: Grade, display: Display, score: float) -> str:
 
 def _no_fault_of_yours(reason: str) -> str:
     return (
-        "NOT GRADED, by the machine's fault or the grader's, not by yours: "
+        "NOT GRADED, by a fault of the machine, the tests or the grader, not by yours: "
         f"{shortened(plain(reason), _LONGEST_REASON)}\n\n"
         "The points here are no grade. Ask your instructor to have it graded again."
     )
@@ -261,7 +261,7 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
     """
     if not grade.is_complete:
         reason = shortened(plain(grade.message or "the grader does not say why"), _MESSAGE)
-        fault = f"Not graded, by the machine's fault or the grader's: {reason}"
+        fault = f"Not graded, by a fault of the machine, the tests or the grader: {reason}"
         return {"gradable": False, "message": fault}
     if grade.status is GradeStatus.UNREADABLE:
         reason = shortened(plain(grade.message or "the reason is unknown"), _MESSAGE)

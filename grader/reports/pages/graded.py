@@ -24,7 +24,7 @@ from grader.reports.standing import (
 from grader.results.decisions.settlement import Settlement
 
 _SHORT = 72
-_OUT = "This no longer costs points: the test was taken out."
+_OUT = "This costs no points: it was taken out, or excused."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Graded:
     def but_for(self, settled: Settlement) -> Graded:
         """Returns the grade without the costs in exercises whose points a decision replaced.
 
-        Causes that fail only tests that were taken out come last, and say so.
+        Causes that fail only tests that cost no points come last, and say so.
         """
         replaced = settled.replaced
         causes = [
@@ -130,12 +130,13 @@ class MistakeCounts:
     def add(self, place: int, graded: Graded) -> None:
         """Adds a graded submission."""
         explained = self._add_mistakes(place, graded.causes)
-        found: dict[str, list[str]] = {}
+        found: dict[str, tuple[str, list[str]]] = {}
         for each in graded.exercises:
             if each.standing is not Standing.FULL and each.exercise not in explained:
-                found.setdefault(_kind_of(each), []).append(each.exercise)
-        for words, names in found.items():
-            self.others.setdefault(words, ProblemCount(words)).add(place, names)
+                words = _kind_of(each)
+                found.setdefault(without_numbers(words), (words, []))[1].append(each.exercise)
+        for kind, (words, names) in found.items():
+            self.others.setdefault(kind, ProblemCount(words)).add(place, names)
         remarked: dict[tuple[bool, str], set[str]] = {}
         for note, verdicts in notes(graded.grade.tests).items():
             if note.endswith(OF_THE_VALUES):
@@ -172,13 +173,13 @@ def ranked(kinds: Iterable[ProblemCount]) -> tuple[list[ProblemCount], int]:
 
 
 def _kind_of(exercise: ExerciseStanding) -> str:
-    """Returns the kind of an exercise's problem, in words that equal problems share."""
+    """Returns the kind of an exercise's problem; equal problems differ only in numbers."""
     telling = exercise.telling
     if exercise.standing is Standing.ERROR and telling is not None:
         return one_line(f"error {FailedTest.of(telling).outcome}")
     if exercise.standing not in (Standing.FAILED, Standing.PARTIAL) or telling is None:
         return exercise.words
-    said = one_line(without_numbers(FailedTest.of(telling).outcome).replace("#", "…"), _LONGEST)
+    said = one_line(FailedTest.of(telling).outcome, _LONGEST)
     if exercise.standing is Standing.FAILED:
         return said
     # Use one aspect alone: a line for each combination would hide common problems.

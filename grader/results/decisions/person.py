@@ -72,6 +72,7 @@ class _Exercise:
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
     decided: dict[str, Fraction] = field(default_factory=dict)
+    excused: bool = False
 
     @property
     def settled(self) -> ExercisePoints:
@@ -83,6 +84,11 @@ class _Exercise:
     def ids(self) -> frozenset[str]:
         """Returns the ids of the exercise's tests."""
         return frozenset(test.id for test in self.tests)
+
+    @property
+    def uncounted(self) -> frozenset[str]:
+        """Returns the ids of the tests that cost no points."""
+        return self.ids if self.excused else self.taken_out
 
     def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
         """Returns the points left after tests are taken out, or made a bonus: others carry theirs.
@@ -173,7 +179,7 @@ class PersonsPoints:
             undecided=late.undecided,
             sources=self._sources(),
             timed_by=self._settling.timed_by.get(grade.submission, ""),
-            uncounted=frozenset().union(*(one.taken_out for one in exercises)),
+            uncounted=frozenset().union(*(one.uncounted for one in exercises)),
         )
 
     def _sources(self) -> frozenset[str]:
@@ -228,6 +234,7 @@ class PersonsPoints:
                     ChangeKind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source
                 )
             if target.exercise in self._exercises:
+                self._exercises[target.exercise].excused = True
                 own = reached * self._exercises[target.exercise].worth
                 left = _rounded(Fraction(own, possible)) if possible else 0
                 why = f"excused, so that it counts as the others do{_reason(decision)}"

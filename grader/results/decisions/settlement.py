@@ -205,7 +205,7 @@ class Settlement:
     says which part of the lateness an instructor has to decide. People who are `excused` get
     neither points nor a zero. `sources` are all decisions that name the people or the submission,
     also those that changed no points. `timed_by` is the decision that set the time of handing in,
-    if one did. `uncounted` are the tests that were taken out.
+    if one did. `uncounted` are the tests that were taken out or excused.
     """
 
     submission: str

@@ -102,11 +102,12 @@ def test_a_readme_without_a_page_of_the_author_says_how_to_work():
 
 def test_the_readme_tells_the_due_date_and_what_must_be_written_by_hand(tmp_path):
     plain = find_assignment(write_files(tmp_path, TINY))
-    late = LateRule(datetime(2026, 10, 1, 23, 59), "Europe/Oslo", percent=10, of="possible", days=2)
+    due = datetime(2026, 10, 1, 23, 59)
+    late = LateRule(due, "Europe/Oslo", grace=15, percent=10, of="possible", days=2)
     assert rules(plain) == ""
     told = rules(replace(plain, late=late, forbidden={"torch.softmax": 50, "torch.exp": 0}))
     assert told.splitlines()[2:] == [
-        "- Due 2026-10-01 23:59 (Europe/Oslo). "
+        "- Due 2026-10-01 23:59 (Europe/Oslo). You are in time until 15 minutes later. "
         "Later: minus 10 % of the possible points a day, after 2 free days.",
         "- Write this by hand: `torch.softmax`. "
         "It costs 50 % of the points of each exercise that calls it.",

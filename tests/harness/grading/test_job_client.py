@@ -17,6 +17,7 @@ import pytest
 
 from grader.core.assignment import BadAssignment, Settings
 from grader.core.explanation import Told, Words
+from grader.core.points import WISH
 from grader.core.verdict import Status
 from grader.grading.job import client
 from grader.grading.job.client import JobClient, JobLost, turn_on
@@ -236,7 +237,7 @@ def test_an_assignment_that_cannot_be_used_stops_the_command(jobs):
 UNEXPLAINED = a_grade(
     "alice",
     a_verdict("run_rope", message="passed\nwith a note"),
-    a_verdict("run_mha", 0.0, message="wrong\nearns half\nof it"),
+    a_verdict("run_mha", 0.0, message=f"wrong\nexplained before\nIt uses x, {WISH}"),
     a_verdict("run_a", 0.0, status=Status.TIMEOUT, message="too slow"),
     a_verdict("run_b", 0.0, status=Status.CRASHED, message="killed"),
     a_verdict("run_c", 0.0, status=Status.MISSING),
@@ -249,11 +250,11 @@ def ids(exercise: str) -> str:
 
 
 def test_an_explainer_gets_what_only_the_judge_knows(jobs):
-    """That is remarks on points, and the messages of tests whose worker was lost."""
+    """That is remarks on forbidden names, and the messages of tests whose worker was lost."""
     own, jobs.lines = a_client(), [READY, *map(told, (FEW, MORE)), {"explained": None}]
     assert own.explain(ALICE, UNEXPLAINED) == MORE
     *_, job = jobs.started[0].heard()
-    assert job["remarks"] == {ids("run_mha"): "earns half\nof it"}
+    assert job["remarks"] == {ids("run_mha"): f"It uses x, {WISH}"}
     assert job["lost"] == {ids("run_a"): "too slow", ids("run_b"): "killed"}
     assert job["statuses"][ids("run_c")] == "missing"
     assert (len(job["statuses"]), job["status"], job["message"]) == (5, "graded", None)

@@ -184,7 +184,7 @@ def test_unreadable_and_ungraded_submissions_get_one_annotation(repository: Path
     (said,) = annotated(unreadable("bob"), sources(repository))
     assert said == Annotation("error", "nothing could be graded", "the zip is empty")
     (said,) = annotated(not_graded("bob"), sources(repository))
-    assert said.title == "not graded, by the machine's fault or the grader's"
+    assert said.title == "not graded, by a fault of the machine, the tests or the grader"
 
 
 def test_the_summary_has_a_paragraph_for_each_cause_and_a_table() -> None:
@@ -206,7 +206,7 @@ def test_the_step_summary_of_a_submission_without_verdicts_says_why() -> None:
         (unreadable("bea"), "## bea: 0 of 10 points", "the zip is empty"),
         (
             not_graded("cem"),
-            "## cem: not graded, by the machine's fault or the grader's",
+            "## cem: not graded, by a fault of the machine, the tests or the grader",
             "the judge was lost twice",
         ),
     ):

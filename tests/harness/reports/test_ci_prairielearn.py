@@ -54,7 +54,7 @@ def test_an_ungraded_submission_is_not_gradable() -> None:
     """A fault of the grader is not gradable either."""
     found = read(not_graded("bob"))
     assert found["gradable"] is False
-    assert "the grader's: the judge was lost twice" in found["message"]
+    assert "the grader: the judge was lost twice" in found["message"]
 
 
 @pytest.mark.process(takes="a second")

@@ -410,7 +410,7 @@ def test_a_test_that_was_taken_out_is_told_last_and_as_such(tmp_path: Path):
     (tmp_path / "decisions.toml").write_text(decision)
     (letter,) = letters(results, open_settling(results), apart=True)
     assert isinstance(letter, Letter)
-    out = "This no longer costs points: the test was taken out."
+    out = "This costs no points: it was taken out, or excused."
     assert f"run_a: a\n    {out}" in letter.text
     assert letter.text.count(out) == letter.page.count(out) == 1
     assert letter.page.index("run_b: b") < letter.page.index("run_a: a")

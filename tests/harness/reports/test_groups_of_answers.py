@@ -93,7 +93,7 @@ def test_mistakes_lists_each_group_with_its_smallest_case(untouched, grader):
     assert first.endswith("?")
     assert who.split() == ["who:", "anna,", "bert,", "cleo"]
     assert "test_doubles" in tests
-    assert "for x: float32[4] the answer is [4]: " in case
+    assert "for x: float32[4] the answer is a tensor of shape [4]: " in case
     assert "1 submission answers like nobody else: grader mistakes " in done.stdout
 
 

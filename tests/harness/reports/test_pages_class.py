@@ -227,7 +227,7 @@ def test_a_grade_with_a_test_that_was_not_judged_counts_as_not_graded():
 
 
 def test_other_problems_are_counted_by_their_kind():
-    """Wrong answers count by their headline without numbers, after one failed aspect."""
+    """Wrong answers that differ in numbers count together, under the first one's words."""
     gradients = a_test("dx", Status.FAILED)._replace(aspect=Aspect.GRADIENTS)
     shapes = (
         a_test("gx", Status.FAILED)._replace(message=f"it has shape [{size}, 2]\nx")
@@ -245,16 +245,17 @@ def test_other_problems_are_counted_by_their_kind():
         ]
     ):
         counts.add(place, Graded.of(a_grade(f"s{place}", *tests)))
-    assert {words: (one.who, dict(one.exercises)) for words, one in counts.others.items()} == {
+    others = counts.others.values()
+    assert {one.words: (one.who, dict(one.exercises)) for one in others} == {
         "error vx went wrong": ([0], {"run_x": 1}),
         "error vy went wrong": ([0], {"run_y": 1}),
-        "values passed; generality failed: it has shape …": ([1, 4], {"run_x": 2}),
+        "values passed; generality failed: it has shape [3, 2]": ([1, 4], {"run_x": 2}),
         "missing": ([2, 3], {"run_y": 2}),
         "crashed": ([3], {"run_x": 1}),
     }
-    found, more = ranked(counts.others.values())
+    found, more = ranked(others)
     assert [kind.words for kind in found] == [
-        "missing", "values passed; generality failed: it has shape …", "crashed",
+        "missing", "values passed; generality failed: it has shape [3, 2]", "crashed",
         "error vx went wrong", "error vy went wrong",
     ]  # fmt: skip
     assert more == 0

@@ -193,7 +193,7 @@ def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path)
     assert (group.said, group.named, group.also) == ("run_x: a.py:3?", False, ("run_y",))
     assert [entry.name for entry in group.members] == ["bob"]
     assert (group.tests, group.picture) == (("vx",), None)
-    assert group.case == "for x: float32[2] the answer is [2]: 1, 2"
+    assert group.case == "for x: float32[2] the answer is a tensor of shape [2]: 1, 2"
     assert [(name, source.lines) for name, source in group.sources] == [
         ("ann", ("y = 2 * x",)),
         ("bob", ("y = 2 * x",)),

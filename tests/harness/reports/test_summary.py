@@ -249,8 +249,20 @@ def test_the_summary_counts_of_the_points_that_are_left(stored: Stored) -> None:
     given = {"exercise": "run_rope", "reason": "too hard"}
     append_decision(results.folder / "decisions.toml", "taken_out", given)
     output = printed(print_summary, results, settling=open_settling(results))
-    assert "alice 2 / 2 run_rope: wrong" in [" ".join(line.split()) for line in output.splitlines()]
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert "alice 2 / 2 everything right" in lines
     assert "mean 2, median 2 of 2 points" in output
+
+
+def test_the_summary_leaves_out_the_failures_of_an_excused_exercise(stored: Stored) -> None:
+    """They cost nothing, and others may cost points."""
+    tests = [a_verdict(f"run_{one}", FAILED, name=f"test_{one}", message=one) for one in "ab"]
+    results = stored(a_grade(*tests, name="alice"))
+    given = {"person": "alice", "exercise": "run_a"}
+    append_decision(results.folder / "decisions.toml", "excused", given)
+    output = printed(print_summary, results, settling=open_settling(results))
+    assert "run_b: b" in output
+    assert "run_a: a" not in output
 
 
 class Growing(Results):
@@ -429,7 +441,8 @@ def test_an_ungraded_submission_is_blamed_on_the_machine_or_grader() -> None:
     """0 points would wrongly alarm the student."""
     lost = a_grade(status=GradeStatus.NOT_GRADED, message="the judge was lost")
     assert printed(print_grade, lost) == (
-        "alice: NOT GRADED, by the machine's fault or the grader's\nthe judge was lost\n"
+        "alice: NOT GRADED, by a fault of the machine, the tests or the grader\n"
+        "the judge was lost\n"
     )
 
 
