@@ -27,6 +27,7 @@ from grader.worker.notebook_magics import (
     ImportedNotebooks,
     Lines,
     NotebookModules,
+    Nothing,
     WrittenFiles,
     environment,
     repeated,
@@ -34,7 +35,6 @@ from grader.worker.notebook_magics import (
     timed,
     written,
 )
-from grader.worker.stub_packages import Silent
 from grader.worker.trials.alarm import Alarm, TooLong
 
 # A function that a cell defines, or a name that it sets.
@@ -176,10 +176,10 @@ class Shell:
         self.config: dict[str, Any] = {}
         self.user_ns: dict[str, Any] = {}
 
-    def __getattr__(self, name: str) -> Silent:
+    def __getattr__(self, name: str) -> Nothing:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Silent()
+        return Nothing(f"get_ipython().{name}")
 
     def __repr__(self) -> str:
         return "<the shell of a notebook>"

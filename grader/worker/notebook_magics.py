@@ -12,13 +12,12 @@ import re
 import runpy
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from grader.worker.packages import Folders, Spec
-from grader.worker.stub_packages import SilentModule
 
 _OPTIONS = re.compile(r"(?:-[nrplsTDv]\s*\S+\s+|-[tcqo]+\s+|--no-raise-error\s+)*")
 
@@ -175,6 +174,26 @@ _IMPORTERS = ("import_ipynb", "importnb", "nbimporter")
 _BELOW = "ipynb.fs.full."
 
 
+class Nothing(ModuleType):
+    """A stub of a module that exists only in notebooks: reading and calling it does nothing."""
+
+    def __getattr__(self, name: str) -> Nothing:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing(f"{self.__name__}.{name}")
+
+    def __call__(self, *_args: object, **_options: object) -> Nothing:
+        return self
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(())
+
+    def __enter__(self) -> Nothing:
+        return self
+
+    def __exit__(self, *_raised: object) -> None: ...
+
+
 class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """A finder of stubs for `IPython`, `google.colab` and packages that import notebooks."""
 
@@ -199,7 +218,7 @@ class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Returns the module; that of `google` or `ipynb`, which have other modules, is plain."""
         if spec.name == "google" or _BELOW.startswith(f"{spec.name}."):
             return ModuleType(spec.name)
-        module = SilentModule(spec.name)
+        module = Nothing(spec.name)
         if spec.name.partition(".")[0] == "IPython":
             vars(module)["get_ipython"] = lambda: self._shell
         return module

@@ -348,7 +348,7 @@ class SilentBase:
 
 
 class SilentModule(ModuleType):
-    """A module whose names do nothing, except progress bars, which iterate over their items.
+    """A package whose names do nothing, except progress bars, which iterate over their items.
 
     Its `run` is None until `init` is called and after `finish`, as in wandb.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.machinery
 import sys
@@ -16,9 +15,9 @@ from grader.worker.notebook import Cells, Shell, TookTooLong
 from grader.worker.notebook_magics import (
     ImportedNotebooks,
     NotebookModules,
+    Nothing,
     WrittenFiles,
 )
-from grader.worker.stub_packages import Silent, SilentModule
 
 pytestmark = pytest.mark.unit
 
@@ -142,15 +141,15 @@ def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
     ("name", "kind"),
     [
         ("google", ModuleType),
-        ("google.colab", SilentModule),
-        ("google.colab.drive", SilentModule),
+        ("google.colab", Nothing),
+        ("google.colab.drive", Nothing),
         ("google.cloud", None),
-        ("IPython", SilentModule),
-        ("IPython.display", SilentModule),
+        ("IPython", Nothing),
+        ("IPython.display", Nothing),
         ("IPythonic", None),
-        ("import_ipynb", SilentModule),
-        ("nbimporter", SilentModule),
-        ("importnb", SilentModule),
+        ("import_ipynb", Nothing),
+        ("nbimporter", Nothing),
+        ("importnb", Nothing),
         ("ipynb", ModuleType),
         ("ipynb.fs", ModuleType),
         ("ipynb.fs.full", ModuleType),
@@ -168,30 +167,12 @@ def test_modules_of_notebooks_are_stubs(shell, name, kind):
         finder.exec_module(module)
         assert type(module) is kind
         assert spec.submodule_search_locations == []
-        if kind is SilentModule:
-            assert type(module.display(3).more) is Silent
+        if kind is Nothing:
+            assert module.display(3).more.__name__ == f"{name}.display.more"
             assert [*module.items] == []
             assert not hasattr(module, "__wrapped__")
         is_shells = name.startswith("IPython")
         assert (vars(module).get("get_ipython", int)() is shell) is is_shells
-
-
-def test_magics_of_a_notebook_may_be_defined_with_the_help_of_ipython(shell):
-    """A class derives from one of IPython's, and a decorator hands its function back."""
-    finder = NotebookModules(shell)
-    spec = finder.find_spec("IPython.core.magic", None)
-    assert spec is not None
-    module: Any = finder.create_module(spec)
-
-    @module.magics_class
-    class Own(module.Magics):  # type: ignore[misc]
-        @module.line_magic
-        def twice(self, x: int) -> int:
-            return 2 * x
-
-    assert Own().twice(3) == 6
-    with contextlib.suppress(module.UsageError):
-        raise module.UsageError
 
 
 def test_a_notebook_is_imported_after_a_package_that_can(tmp_path, monkeypatch):
