@@ -339,7 +339,7 @@ def _alarm(results: Results, people: _People, rows: Sequence[Outline]) -> Panel:
     if len(rows) > _NOT_GRADED_LISTED:
         text.append(f"and {len(rows) - _NOT_GRADED_LISTED} more\n")
     text.append(
-        "This is no fault of the submissions, and costs nobody points: "
+        "This is not the submissions' fault, and costs nobody points: "
         "run the same command again to grade what is left."
     )
     return Panel(text, title=f"{len(rows)} NOT GRADED", border_style="bold red")

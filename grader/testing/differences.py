@@ -311,7 +311,7 @@ def as_before(what: str, kind: str) -> str:
         return f"{is_it} was before the call, {reached}"
     return (
         f"{is_it} was before the step: nothing was written into it "
-        "(p = … makes a new tensor, p.add_(…) or p.copy_(…), where it is reached, change it)"
+        "(p = … makes a new tensor; p.add_(…) or p.copy_(…), once reached, change it)"
     )
 
 

@@ -43,7 +43,7 @@ _DESCRIPTORS = 64
 _SERVED = ("zygote", "intake")
 # Received descriptors wait above all numbers that a command uses.
 _PARKED = 512
-_JOB = ("-m", "grader.grading.job.process")
+_JOB = ("-P", "-m", "grader.grading.job.process")
 _ZYGOTE = ("-s", "-P", "-B", "-c")
 _INTAKE = ("-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
 # These packages are plugins of pytest.

@@ -164,7 +164,7 @@ def _all(
     yield OpenDecision(
         "not-graded",
         "NOT GRADED",
-        "This is no fault of the submissions, and costs nobody points: run the same "
+        "This is not the submissions' fault, and costs nobody points: run the same "
         "command again to grade what is left.",
         _with_status(found, GradeStatus.NOT_GRADED),
         alarm=True,

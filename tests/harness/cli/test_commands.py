@@ -1,5 +1,6 @@
 """Properties of all commands: help with examples, a sentence for an error, colours, Tab."""
 
+import json
 import os
 import pty
 import shutil
@@ -216,7 +217,8 @@ def test_a_batch_with_a_broken_assignment_grades_no_submission(grader, tiny, tmp
     done = grader("batch", tmp_path / "alice.py", "--out", tmp_path / "out", cwd=assignment)
     assert done.returncode == 2
     assert "solutions/ cannot be used: ModuleNotFoundError" in done.stderr
-    assert (tmp_path / "out" / "results.jsonl").read_text() == ""
+    (row,) = map(json.loads, (tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    assert (row["status"], row["score"]) == ("not_graded", 0)
 
 
 @pytest.mark.slow

@@ -301,7 +301,7 @@ def test_the_five_worst_numbers_stand_in_a_table():
 
 
 def test_a_value_that_is_as_before_is_named():
-    told = "as it was before the step: nothing was written into it (p = … makes a new tensor, "
+    told = "as it was before the step: nothing was written into it (p = … makes a new tensor; "
     assert as_before("the result", "parameter").startswith(f"the parameter is {told}")
     assert as_before("value[0]", "parameter").startswith(f"value[0] is the parameter {told}")
 
