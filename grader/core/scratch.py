@@ -55,12 +55,15 @@ def removed_afterwards(folder: Path) -> Iterator[Path]:
 def replaced(file: Path) -> Iterator[Path]:
     """Provides a file to write, which takes the place of another at the end; no part of it stays.
 
-    The file is new: an earlier owner of the folder may have laid a link in its place.
+    The file is new: an earlier owner of the folder may have laid a link in its place. It has the
+    ordinary permissions of the one that it replaces.
     """
     partial = file.with_name(f".{file.name}.partial")
     try:
         partial.unlink(missing_ok=True)
         partial.touch(exist_ok=False)
+        if file.is_file():  # before there is anything to read
+            partial.chmod(file.stat().st_mode & 0o777 | stat.S_IWUSR)
         yield partial
         partial.replace(file)
     except BaseException:

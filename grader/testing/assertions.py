@@ -161,7 +161,8 @@ def assert_matches(
     """
     __tracebackhide__ = True
     with looking():
-        if what or not is_collected(actual) or len(actual) != len(expected):
+        several = not what and is_collected(actual) and type(actual) is type(expected)
+        if not several or len(actual) != len(expected):
             _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)
             return
         for number, (own, wanted) in enumerate(zip(actual, expected, strict=True)):

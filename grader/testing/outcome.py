@@ -118,15 +118,15 @@ class Observations:
     """The measurements and notes of a running test, beside its outcome.
 
     `shows_expected` is whether messages may hold expected values. `answers` are the submission's
-    answers, each as a whole; `returned` are their tensors, `names` its values that have names, by
-    `id`. `seconds` is the processor time that examining its answers took.
+    answers, each as a whole, and `names` its values that have names, both by `id`; `returned` are
+    the answers' tensors. `seconds` is the processor time that examining its answers took.
     """
 
     shows_expected: bool = True
     seconds: float = 0.0
     measurements: list[Measurement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    answers: list[object] = field(default_factory=list)
+    answers: dict[int, object] = field(default_factory=dict)
     returned: list[Returned] = field(default_factory=list)
     names: dict[int, tuple[object, set[str]]] = field(default_factory=dict)
 
@@ -194,9 +194,9 @@ def name_of(value: object) -> str | None:
 def is_collected(value: object) -> bool:
     """Returns whether a value is a list or tuple in which the test collected several answers."""
     answers = observed().answers
-    if not isinstance(value, list | tuple) or any(one is value for one in answers):
+    if not isinstance(value, list | tuple) or id(value) in answers:
         return False
-    return any(one is part for part in value for one in answers)
+    return any(id(part) in answers for part in value)
 
 
 def axes_of(tensor: torch.Tensor) -> tuple[str, ...]:

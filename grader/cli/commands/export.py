@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,8 +153,6 @@ def _opened(output: Path) -> Iterator[TextIO]:
         output = output if is_stream else output.resolve()  # a link stays
         place = contextlib.nullcontext(output) if is_stream else replaced(output)
         with place as written, written.open("w", encoding="utf-8", newline="") as file:
-            if output.is_file():  # before there is anything to read
-                shutil.copymode(output, written)
             yield file
     except OSError as error:
         raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error

@@ -236,8 +236,6 @@ def write_whole(file: Path, content: str | bytes) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with replaced(file) as partial:
             partial.write_bytes(content.encode() if isinstance(content, str) else content)
-            if file.is_file():
-                partial.chmod(file.stat().st_mode & 0o777)
     except OSError as error:
         raise ExportRefused(
             f"{file} cannot be written ({error.strerror}): name a file in a folder of yours"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import os
@@ -21,17 +20,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader.cli.command_line import cli
-from grader.core.points import TAKEN_OFF
 from grader.core.submission import Author
-from grader.core.verdict import Carried, GradeStatus, Status
+from grader.core.verdict import Carried, GradeStatus
 from grader.intake.discovery import discover
 from grader.reports.feedback import write_feedback
-from grader.reports.letter import Content, Letter, letters, wrapped
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.rows import People
 from grader.results.store import Store
-from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, scored
+from tests.harness.export_fixtures import a_grade, a_verdict, scored
 from tests.harness.pages_fixtures import a_class
 from tests.harness.storing import add
 
@@ -369,62 +366,6 @@ def test_a_feedback_text_begins_with_the_failures(tmp_path: Path):
     assert right == "Right: run_softmax (4 of 4), run_mask (4 of 4)"
 
 
-@pytest.mark.parametrize(
-    ("decision", "holds"),
-    [
-        ('[[taken_out]]\ntest = "test_c"', {"run_a": True, "run_b": False}),
-        (
-            '[[points]]\nperson = "jane"\nexercise = "run_a"\nto = 4',
-            {"run_a": False, "run_b": True},
-        ),
-        ('[[points]]\nperson = "jane"\nexercise = "run_b"\nby = 1', {"run_a": True, "run_b": True}),
-        (
-            '[[points]]\nperson = "jane"\nexercise = "run_b"\nto = 1',
-            {"run_a": True, "run_b": False},
-        ),
-        ('[[points]]\nperson = "jane"\nby = 1', {"run_a": True, "run_b": True}),
-    ],
-)
-def test_feedback_states_no_cost_that_a_decision_replaced(
-    tmp_path: Path, decision: str, holds: dict[str, bool]
-):
-    """A test that was taken out costs nothing. Points that are added leave costs as they are."""
-    taken_off = f"50% {TAKEN_OFF}"
-    costly = a_verdict(
-        "run_a", 2.0, status=Status.PASSED, message=f"It uses sum, which is forbidden: {taken_off}"
-    )
-    tests = [a_verdict("run_b", 0.0 if one == "c" else 4.0, id=f"t::test_{one}") for one in "bc"]
-    results = a_batch(tmp_path, a_grade("jane", costly, *tests))
-    (tmp_path / "decisions.toml").write_text(f'{decision}\nreason = "not in the text"\n')
-    (letter,) = letters(results, open_settling(results), apart=True)
-    assert isinstance(letter, Letter)
-    for told in (" ".join(letter.text.split()), html.unescape(letter.page)):
-        assert {"run_a": taken_off in told, "run_b": "(-4 points)" in told} == holds
-
-
-def test_a_test_that_was_taken_out_is_told_last_and_as_such(tmp_path: Path):
-    """Full points beside an unexplained failure would contradict each other."""
-    tests = [a_verdict(f"run_{one}", 0.0, id=f"t::test_{one}", message=one) for one in "ab"]
-    results = a_batch(tmp_path, a_grade("jane", *tests))
-    decision = '[[taken_out]]\ntest = "test_a"\nreason = "r"\n'
-    (tmp_path / "decisions.toml").write_text(decision)
-    (letter,) = letters(results, open_settling(results), apart=True)
-    assert isinstance(letter, Letter)
-    out = "This costs no points: it was taken out, or excused."
-    assert f"run_a: a\n    {out}" in letter.text
-    assert letter.text.count(out) == letter.page.count(out) == 1
-    assert letter.page.index("run_b: b") < letter.page.index("run_a: a")
-
-
-def test_a_feedback_text_says_that_its_explanation_is_incomplete(tmp_path: Path):
-    """Without that, a failure without a line looks like one of which nothing more is known."""
-    grade = replace(a_grade("jane", a_verdict("run_a", 0.0)), unexplained="time ended")
-    results = a_batch(tmp_path, grade)
-    (letter,) = letters(results, open_settling(results), apart=True)
-    assert isinstance(letter, Letter)
-    assert "is incomplete, which does not affect the grade: time ended." in letter.text
-
-
 def test_no_line_of_a_feedback_text_exceeds_a_hundred_columns(tmp_path: Path):
     """A mail program or a platform's text box would break longer lines anywhere."""
     results = store_download(tmp_path / "download", MOODLE, tmp_path / "results")
@@ -511,47 +452,3 @@ def test_members_with_different_points_have_a_letter_each_only_outside_platforms
     assert found == {name: f"attention: {points} points" for name, points in texts.items()} | {
         "Group_1-3/feedback.txt": "attention: 4 of 4 points"
     }
-
-
-CONTENT = Content("<p>page</p>", "text\n\nmore\n", b"%PDF")
-FILES = ["feedback.html", "feedback.txt", "feedback.pdf"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.HTML", b"<p>page</p>"),
-        ("a.htm", b"<p>page</p>"),
-        ("a.pdf", b"%PDF"),
-        ("a.py", b"# text\n#\n# more\n"),
-        ("a.txt", b"text\n\nmore\n"),
-        ("notes.MD", b"```text\ntext\n\nmore\n\n```"),
-        ("README", b"text\n\nmore\n"),
-        ("a.docx", None),
-        ("a.gz", None),
-        ("a.", None),
-    ],
-)
-def test_feedback_has_the_format_that_its_name_promises(name: str, content: bytes | None):
-    """Nobody could open a page that is called a document."""
-    assert wrapped(CONTENT, name) == content
-    assert wrapped(replace(CONTENT, pdf=None), "a.pdf") is None
-
-
-@pytest.mark.parametrize("suffix", ["tar", "tar.gz", "TGZ", "tar.bz2", "tbz2", "tar.xz", "txz"])
-def test_feedback_in_an_archive_has_every_form(suffix: str):
-    """Equal content gives equal bytes."""
-    packed = wrapped(CONTENT, f"a.{suffix}")
-    assert packed is not None
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        assert archive.getnames() == FILES
-        pages = archive.extractfile(FILES[0])
-        assert pages is not None
-        assert pages.read() == b"<p>page</p>"
-    assert packed == wrapped(CONTENT, f"b.{suffix}")
-    zipped = wrapped(CONTENT, "a.zip")
-    assert zipped is not None
-    with zipfile.ZipFile(io.BytesIO(zipped)) as inner:
-        assert inner.namelist() == FILES
-        assert {one.date_time for one in inner.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert {one.compress_type for one in inner.infolist()} == {zipfile.ZIP_DEFLATED}

@@ -6,7 +6,6 @@ import collections.abc
 import io
 import os
 import pathlib
-import types
 import typing
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
@@ -21,7 +20,6 @@ from grader.testing.contract import (
     CannotCross,
     axis_names,
     kind_of,
-    read_contract,
     signature_of,
 )
 from grader.testing.kinds import (
@@ -467,21 +465,7 @@ def test_axes_are_named_as_the_annotation_names_them():
     assert axis_names(None, 0) == ()
 
 
-# --- Contracts ----------------------------------------------------------------------------------
-
-
-def test_a_contract_holds_the_adapters_of_a_module():
-    """A parameter without an annotation takes anything."""
-
-    def run_it(x: int, y=2, *more: int, **named: int) -> str: ...
-
-    module: Any = types.ModuleType("adapters")
-    module.run_it, module.run_x, module.helper = run_it, 7, run_it
-    contract = read_contract(module)
-    assert [*contract] == ["run_it"]
-    own = contract["run_it"]
-    assert {name: str(kind) for name, kind in own.kinds.items()} == {"x": "an int", "y": "anything"}
-    assert (str(own.result), own.is_item) == ("a str", False)
+# --- Protocols ----------------------------------------------------------------------------------
 
 
 def test_a_protocol_declares_methods_and_attributes():
@@ -495,28 +479,3 @@ def test_a_protocol_declares_methods_and_attributes():
     assert [*bare.methods] == ["step"]
     assert str(bare.methods["step"].kinds["size"]) == "anything"
     assert "self" in signature_of(Bare.step).kinds
-
-
-@pytest.mark.parametrize(
-    "annotation",
-    [
-        pathlib.Path,
-        list[pathlib.Path],
-        dict[str, pathlib.Path],
-        tuple[int, pathlib.Path],
-        set[pathlib.Path],
-        int | pathlib.Path,
-        collections.abc.Iterator[pathlib.Path],
-    ],
-    ids=str,
-)
-def test_only_tests_can_make_a_path_or_a_module(annotation):
-    """Such a value may be given at any depth, and never comes back."""
-
-    def run_it(x: Any) -> Any: ...
-
-    run_it.__annotations__ = {"x": annotation}
-    assert signature_of(run_it)
-    run_it.__annotations__ = {"return": annotation}
-    with pytest.raises(CannotCross, match="its result: a path can be given, and not come back"):
-        signature_of(run_it)

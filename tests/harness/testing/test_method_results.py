@@ -252,6 +252,16 @@ def test_a_list_of_several_answers_is_not_taken_for_one_answer():
     assert str(raised.value) == "result[1] is 'd': 'e' was expected"
 
 
+def test_answers_in_another_kind_of_collection_than_expected_are_wrong():
+    """Their names are words of a message, and decide no verdict."""
+    half = student("run_half", lambda of: of // 2, OF_LISTS)
+    with observing():
+        assert_matches([half(4), half(6)], [2, 3])
+    for answers, expected in (((4, 6), [2, 3]), ([4, 6], [2])):
+        with observing(), pytest.raises(AssertionError):
+            assert_matches(type(answers)(map(half, answers)), expected)
+
+
 def test_an_index_stands_apart_from_a_name_of_several_words():
     """The last words of the name must not look like the indexed value."""
     with pytest.raises(WrongParts, match=r"^\[0\] of the tokens of 'a_b' is 'a_b': 'a' was exp"):
