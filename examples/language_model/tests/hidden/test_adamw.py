@@ -78,21 +78,14 @@ def test_adamw_decays_what_has_a_gradient_of_0(student, reference, draw):
 
 
 @exercise("get_adamw_cls", aspect="generality")
-@pytest.mark.parametrize(
-    ("setting", "own"),
-    [("lr", 0.02), ("lr", 0.005), ("betas", (0.5, 0.75)), ("weight_decay", 1.0)],
-    ids=str,
-)
-def test_adamw_of_groups(student, reference, draw, setting, own):
-    """Each group of parameters may have a rate, betas and a decay of its own."""
+@pytest.mark.parametrize("rate", [0.02, 0.005])
+def test_adamw_of_groups(student, reference, draw, rate):
+    """Each group of parameters may have a rate of its own."""
     starts, gradients = [draw(4), draw(4)], [slopes(draw, 4) for _ in range(3)]
     values = []
     for handle in (student, reference):
         parameters = [handle.parameter(start) for start in starts]
-        groups = [
-            {"params": [parameters[0]], setting: own},
-            {"params": [parameters[1]]},
-        ]
+        groups = [{"params": [parameters[0]], "lr": rate}, {"params": [parameters[1]]}]
         optimizer = handle()(groups, **(SETTINGS | {"weight_decay": 0.0}))
         for gradient in gradients:
             for parameter in parameters:
