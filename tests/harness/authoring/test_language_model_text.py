@@ -218,7 +218,6 @@ def _asked_for(request: pytest.FixtureRequest) -> Sequence[str]:
     return sorted(wanted | TOGETHER if wanted & TOGETHER else wanted)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("style", ["heap", "pool"])
 def test_a_right_program_gets_full_marks_in_any_style(grades, style):
     """Pools of processes, heaps, missing packages and decay first or last are all right."""
