@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -305,9 +306,12 @@ class Session:
 
     def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
         """Returns the exception with the output before it, without this machine's paths."""
+        before = time.thread_time()
         raised = dataclasses.replace(raised, printed=worker.printed_text)
         checked = with_what_was_not_run(self._environment.checked(raised, asked), self.not_run)
-        return redacted(checked, self._submission.root, self._scratch)
+        told = redacted(checked, self._submission.root, self._scratch)
+        self.charge(time.thread_time() - before)
+        return told
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
         """Returns the patience for the next answer, and whether it is all the time left."""

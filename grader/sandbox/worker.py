@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.processes import is_alive
+from grader.core.scratch import remove
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, ImportReport, Sending, decode_answer
@@ -319,10 +320,13 @@ class Worker:
         return told.decode("utf-8", "replace")
 
     def end(self) -> None:
-        """Kills the worker and everything that it started."""
+        """Kills the worker and everything that it started, and removes the files that it wrote."""
         self._exchange.close()
         self._clock.close()
-        self._server.end_workers()
+        try:
+            self._server.end_workers()
+        finally:
+            remove(self._scratch)
 
     def _begin_to_watch(self, isolation: Mapping[str, str], kept: Iterable[str]) -> None:
         """Notes how each layer of confinement is kept, and which limits the kernel keeps."""

@@ -14,7 +14,7 @@ from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, Sending, decode_answer, encode_call
 from grader.core.wire.frames import Received
 from grader.core.wire.values import BadFrame
-from grader.testing.outcome import StudentFault
+from grader.testing.outcome import StudentFault, looking
 
 _MOST = 1 << 16
 
@@ -124,7 +124,8 @@ class CallReplay:
         self.asked.append(AnsweredCall(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
-        return decoded(known.answer)
+        with looking():
+            return decoded(known.answer)
 
     def _is_for(self, expected: Call, wanted: Call) -> bool:
         """Returns whether two calls, and those before them, are equal to the last bit."""

@@ -30,6 +30,8 @@ from grader.worker.performing import perform
 
 _NONE: Mapping[str, Verdict] = {}
 _MUCH = 8 << 20
+# Honest answers take less than a second in all.
+_SECONDS_TO_CARRY = 5.0
 
 
 class Examinee(Protocol):
@@ -85,9 +87,15 @@ class Judge:
         )
 
     def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
-        """Returns, by exercise, the roots at which the last submission's mistakes are deducted."""
+        """Returns, by exercise, the roots at which the last submission's mistakes are deducted.
+
+        Nothing more is found once the answers took too long to examine.
+        """
+        end = self._variants.seconds + _SECONDS_TO_CARRY
 
         def asked(test: str) -> Sequence[AnsweredCall]:
+            if self._variants.seconds > end:
+                return ()
             if test not in self._failed:
                 self._examine(self._suite.tests[test], examinee)
             return self._failed.asked(test)

@@ -37,12 +37,14 @@ class Variants:
     """Runs of tests with variants of the references; a whole class shares each outcome.
 
     The cases are those of the judge: each variant gets the same calls as the submissions. `status`
-    returns how a test ends for a submission that makes the mistake in this way.
+    returns how a test ends for a submission that makes the mistake in this way. `seconds` is
+    the processor time that examining answers took.
     """
 
     def __init__(
         self, suite: Suite, seed: int, device: str, case_of: Callable[[str], Case]
     ) -> None:
+        self.seconds = 0.0
         self._suite = suite
         self._seed = seed
         self._device = device
@@ -86,7 +88,9 @@ class Variants:
         """Returns whether answers pass a test in which the mistake replaces the reference."""
         references = {**self._suite.references, way.exercise: self._function(way)}
         bench = self._bench(ask, references, lambda test: self._case(test, way))
-        return self._suite.run(test, bench).raised is None
+        ended = self._suite.run(test, bench)
+        self.seconds += ended.observed.seconds
+        return ended.raised is None
 
     def _bench(
         self,

@@ -332,3 +332,17 @@ def test_the_ending_of_a_test_with_a_mistake_is_known(course):
         ]
 
     assert opened(course, look)[:3] == [FAILED, Status.ERROR, FAILED]
+
+
+def test_the_search_for_carried_points_ends_if_answers_take_long_to_examine(course, monkeypatch):
+    """It would read them again for each way of making each mistake."""
+
+    def look(suite: Suite) -> None:
+        judge, wrong = Judge(suite, 7), Answers(TRIPLED)
+        verdicts = [*judge.grade(wrong)]
+        monkeypatch.setattr("grader.grading.judge.judge._SECONDS_TO_CARRY", 0.0)
+        assert judge.carried(verdicts, wrong) == {}
+        monkeypatch.undo()
+        assert {*judge.carried(verdicts, wrong)} == {"run_count"}, "each submission has its own"
+
+    opened(course, look)

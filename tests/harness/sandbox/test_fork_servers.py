@@ -260,6 +260,17 @@ def test_a_worker_tells_its_isolation_output_and_answers(server, scratch, zygote
     assert not is_alive(worker._pid)
 
 
+def test_the_files_of_a_worker_vanish_with_it(server, scratch):
+    """A submission may lose dozens of workers, which together may not fill the disk."""
+    before = {*scratch.rglob("*")}
+    worker = loaded(server, scratch)
+    (own,) = {one for one in scratch.glob("*/*") if one.name != "submission"} - before
+    (own / "deep").mkdir()
+    (own / "deep" / "file").write_text("left")
+    worker.end()
+    assert not own.exists()
+
+
 @pytest.mark.parametrize(
     ("adapter", "patience", "status", "says"),
     [

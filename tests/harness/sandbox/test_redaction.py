@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from grader.core.assignment import find_assignment
 from grader.core.wire.calls import Raised
+from grader.core.wire.scripts import GIVEN
 from grader.explain.exceptions.explanation import explanation_of
 from grader.sandbox.claims import redacted, without_places
 from grader.sandbox.environment import Environment
@@ -55,3 +57,12 @@ def test_a_path_that_was_cut_short_shows_no_folder(tmp_path):
     """Long values are cut, perhaps in the middle of a path."""
     scratch = tmp_path / "scratch" / "one"
     assert without_places(f"name = '{scratch}"[:-4], tmp_path / "root", scratch) == "name = '…"
+
+
+@pytest.mark.parametrize("text", ["a", f"{GIVEN}a", f"{GIVEN}aaaaaaaa/1", f"'{GIVEN}a/"])
+def test_a_text_of_few_spaces_is_searched_in_little_time(tmp_path, text):
+    """A submission chooses the text of each exception, and the judge pays for the search."""
+    root, scratch = tmp_path / "root", tmp_path / "scratch"
+    before = time.thread_time()
+    without_places(text * (20_000 // len(text)), root, scratch)
+    assert time.thread_time() - before < 0.2

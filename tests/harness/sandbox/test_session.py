@@ -13,7 +13,8 @@ from grader.core.assignment import find_assignment
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.intake.copying import CopyFailed
-from grader.sandbox import preparation
+from grader.sandbox import preparation, session
+from grader.sandbox.limits import PRICE_OF_JUDGE
 from grader.sandbox.session import SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
@@ -183,6 +184,23 @@ def test_an_exception_has_the_output_before_it_and_no_place_of_this_machine(one)
     assert one.session.printed.endswith("hello\nso far")
     own = one.session.ask(Call("run_raise", {"path": str(one.submission.root / "absent")})).raised
     assert str(one.submission.root) not in own.message
+
+
+def test_the_examination_of_an_exception_is_charged_to_the_submission(one, monkeypatch):
+    """Its text is searched for paths, and files that it names are looked for."""
+    one.session.open()
+    redact, before = session.redacted, one.session.used
+    burn = 0.2
+
+    def slow(*given):
+        end = time.thread_time() + burn
+        while time.thread_time() < end:
+            pass
+        return redact(*given)
+
+    monkeypatch.setattr(session, "redacted", slow)
+    one.session.ask(Call("run_raise", {"path": "absent"}))
+    assert one.session.used - before >= PRICE_OF_JUDGE * burn
 
 
 def test_a_late_call_leaves_its_traceback(one):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from grader.core.evidence import Evidence
 from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call, encode_answer
 from grader.core.wire.frames import receive
-from grader.testing.outcome import StudentFault
+from grader.testing.outcome import StudentFault, observing
 from grader.testing.outcome_cache import (
     MOST_HELD,
     AnsweredCall,
@@ -127,6 +128,18 @@ def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
     cache = OutcomeCache()
     cache.learn(TEST, replay.asked, verdict_with(Status.FAILED))
     assert cache.follow(TEST, lambda _: encoded)[0][0].answer is encoded
+
+
+def test_the_decoding_of_a_familiar_answer_is_charged_to_the_submission():
+    """Otherwise one answer that is slow to decode costs the judge its time again in each test."""
+    stream = io.BytesIO(encode_answer(Answer(value=[()] * 2000)))
+    frame = receive(lambda size: bytearray(stream.read(size)))
+    encoded = EncodedAnswer(frame, frame.digest or b"")
+    with observing() as observations:
+        before = time.thread_time()
+        CallReplay(lambda _: encoded, ()).ask(FIRST)
+        taken = time.thread_time() - before
+    assert 0 < taken <= 2 * observations.seconds
 
 
 def test_a_missing_answer_is_never_remembered():
