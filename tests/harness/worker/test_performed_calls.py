@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -348,3 +348,16 @@ def test_each_step_has_its_own_seed_whether_or_not_earlier_ones_ran():
     first, second = (perform(make, call, Path("/nowhere"), {}, both).value for call in calls)
     assert first != second
     assert perform(make, calls[1], Path("/nowhere"), {}, Living({})).value == second
+
+
+def test_each_item_has_its_own_seed_whether_or_not_earlier_ones_were_taken():
+    def draws() -> Iterator[float]:
+        while True:
+            yield torch.rand(()).item()
+
+    one = Living({})
+    items = [step(Doing.NEXT, times=times) for times in (1, 2, 4)]
+    calls = [Call("run", {}, seed=3, then=(item,)) for item in items]
+    first, second, last = (perform(draws, it, Path("/nowhere"), {}, one).value for it in calls)
+    assert len({first, second, last}) == 3
+    assert perform(draws, calls[-1], Path("/nowhere"), {}, Living({})).value == last
