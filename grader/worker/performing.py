@@ -39,6 +39,8 @@ Seed = Callable[[int], None]
 Functions = Mapping[str, Callable[..., Any]]
 # Returns the result of an adapter for its arguments.
 CallAdapter = Callable[[Callable[..., Any], Mapping[str, Any]], Any]
+# A step's items have seeds that no step of a shorter script has.
+_MOST_STEPS = 1 << 16
 
 
 class NoAdapter(Exception):
@@ -49,7 +51,7 @@ class Living:
     """The objects that the latest call made, for a call whose script continues it.
 
     `functions` are the adapters that steps may ask; `called` is the last function that was called.
-    `call` calls adapters.
+    `call` calls adapters. `_items` counts the items that the next step gave in the latest call.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Living:
         self._call_adapter = call
         self._call: Call | None = None
         self._made: list[Any] = []
+        self._items = 0
         self._workshop = ScriptFiles()
         self.called: Callable[..., Any] | None = None
 
@@ -77,7 +80,7 @@ class Living:
     ) -> Any:
         """Returns the result of a call with all of its steps; steps taken before are not repeated.
 
-        Each step has its own seed, whether or not earlier steps are skipped.
+        Each step, and each item of one, has its own seed, whether or not earlier ones are skipped.
 
         Raises:
             NoAdapter: if a step asks an adapter that does not exist.
@@ -98,21 +101,24 @@ class Living:
 
     def forget(self) -> None:
         """Drops all objects that were made, and removes their files."""
-        self._call, self._made = None, []
+        self._call, self._made, self._items = None, [], 0
         self._workshop.close()
 
     def _take(self, steps: Sequence[Step], device: str, seed: Seed | None) -> None:
         for step in steps:
-            self._seed(seed)
-            self._made.append(self._done(step, device))
+            for item in range(self._items, step.times):
+                self._seed(seed, item)
+                result = self._done(step, device)
+            self._made.append(result)
+            self._items = 0
 
     def _asked(self, adapter: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         self.called = adapter
         return self._call_adapter(adapter, arguments)
 
-    def _seed(self, seed: Seed | None) -> None:
+    def _seed(self, seed: Seed | None, item: int = 0) -> None:
         if seed is not None:
-            seed(len(self._made))
+            seed(len(self._made) + item * _MOST_STEPS)
 
     def _goes_on(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]] | None:
         """Returns the steps before and after a call that have not run yet.
@@ -134,7 +140,8 @@ class Living:
         rest = list(wanted[len(done) :])
         if last.times < now.times:
             self._made.pop()
-            rest.insert(0, replace(now, times=now.times - last.times))
+            self._items = last.times
+            rest.insert(0, now)
         first = max(0, len(call.before) - len(self._made))
         asks = bool(call.adapter) and len(self._made) <= len(call.before)
         return rest[:first], rest[first + asks :]
@@ -155,8 +162,6 @@ class Living:
         if step.doing is Doing.ITERATE:
             return iter(thing)
         if step.doing is Doing.NEXT:
-            for _ in range(step.times - 1):
-                next(thing)
             return next(thing)
         self.called = None
         own = getattr(thing, step.name) if step.name else thing

@@ -129,16 +129,22 @@ def _recipes(setting: Setting, node: ast.Call, name: str) -> Iterator[str]:
         if not absent:
             yield recipe
         elif first is not None:
-            for other in absent:
-                is_size = nature_of_parameter(other) is Nature.SIZE
-                text = f"{first}.shape[-2]" if is_size else first
-                recipe = re.sub(rf"(?<!\.)\b{other}\b(?!\s*=[^=])", text, recipe)
-            yield recipe
+            yield _adapted(recipe, absent, first)
     if nature_of_name(name) is Nature.MASK and first is not None:
         for maker in setting.index.mask_makers[:_MOST_RECIPES]:
             if maker in visible:
                 yield f"{maker}({first}.shape[-2])"
                 yield f"{maker}({first})"
+
+
+def _adapted(recipe: str, absent: Sequence[str], first: str) -> str:
+    """Returns a recipe with `first`, or its `shape[-2]`, in the place of absent variables."""
+    put_in = {
+        name: f"{first}.shape[-2]" if nature_of_parameter(name) is Nature.SIZE else first
+        for name in absent
+    }
+    names = rf"(?<!\.)\b(?:{'|'.join(absent)})\b(?!\s*=[^=])"
+    return re.sub(names, lambda found: put_in[found[0]], recipe)
 
 
 @functools.lru_cache(maxsize=512)

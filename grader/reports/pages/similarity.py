@@ -75,7 +75,7 @@ def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
     """Returns the page of a pair; `redacted` is applied to the texts of both submissions."""
     columns = [
         _column(
-            "abc"[place],
+            "ab"[place],
             one_line((found.one, found.other)[place].name, 80),
             found.sources[place],
             [(p.one, p.other)[place] for p in found.passages],
@@ -131,7 +131,7 @@ def _column(
             passage = marked.get((place, number), 0)
             begins = passage > 0 and passage not in begun
             begun.add(passage)
-            shown = plain(text.replace("\n", " "))[:_LONGEST_LINE]
+            shown = plain(text).replace("\n", " ")[:_LONGEST_LINE]
             is_few = passage > 0 and few[passage - 1]
             lines.append(PassageLine(number, shown, passage, begins, is_few))
         room -= len(lines)

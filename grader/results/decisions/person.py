@@ -101,7 +101,7 @@ class _Exercise:
         self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
         left = [test for test in self.tests if test.id not in self.taken_out | self.bonus]
         before, now, whole = _gated(self.tests), Fraction(_gated(left)), worth(self.tests)
-        if before and before != self.machine:
+        if before:
             now = now * self.machine / before
         self.scale = Fraction(whole, possible) if (possible := worth(left)) else Fraction()
         self.worth = whole if possible else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from grader.worker.observing.expression import (
     not_called_in_words,
     returns_of,
     value_of,
+    walk_without,
 )
 from grader.worker.observing.lines import own_file
 
@@ -99,8 +101,6 @@ def _made(name: str, trace: TracebackType) -> tuple[str, int]:
     statement = assignment_of(name, trace) if name.isidentifier() else None
     if statement is None or _may_be_skipped(statement, name, trace):
         return "", 0
-    if any(store.lineno > (statement.end_lineno or 0) for store in _stores(name, trace)):
-        return "", 0  # a loop or a `with` sets it as well
     return ast.unparse(statement)[:_LONGEST_MADE], statement.lineno
 
 
@@ -192,14 +192,14 @@ def origin_of_odd_operand(
                 if "NoneType" not in said or "argument after *" in said:
                     return None
                 # Perhaps the line that failed calls a function without a `return`.
-                nodes = nodes_at(traces[-1])
-                ended = (_returned(node, traces[-1], False, root) for node in nodes)
+                ended = (_returned(one, traces[-1], False, root) for one in _operands(traces[-1]))
                 return next(filter(None, ended), None)
             wanted = odd[0][1]
         same = {ast.unparse(node): node for node, one in names if _is(one, wanted)}
         if not same:
             # The inner frame has it as a parameter, which this line passes as an expression.
-            return _line_of(trace, root)
+            is_passed = not (found and _is_default(ast.unparse(found[1]), wanted, traces[found[0]]))
+            return _line_of(trace, root) if is_passed else None
         if len(same) > 1:
             return None  # each None may come from a line of its own
         node = next(iter(same.values()))
@@ -218,40 +218,48 @@ def _is(one: object, other: object) -> bool:
 
 def _plain_names(trace: TracebackType) -> Iterator[tuple[ast.expr, object]]:
     """Yields the names and dotted names that are arguments or operands where a frame stopped."""
-    for nodes in expression_and_statement(trace):
-        for outer in nodes:
-            inner = list(_without_calls(outer))
-            called = {id(node.func) for node in inner if isinstance(node, ast.Call)}
-            owners = {id(node.value) for node in inner if isinstance(node, ast.Attribute)}
-            for node in inner:
-                dotted = dotted_name(node)
-                is_owner = id(node) in owners and not isinstance(outer, ast.Attribute)
-                if (
-                    dotted
-                    and isinstance(node, ast.expr)
-                    and id(node) not in called | (owners if is_owner else set())
-                ):
-                    yield node, value_of(dotted, trace.tb_frame)
-        return
+    for outer in next(expression_and_statement(trace), ()):
+        inner = list(walk_without(outer, (ast.Call,)))
+        called = {id(node.func) for node in inner if isinstance(node, ast.Call)}
+        owners = {id(node.value) for node in inner if isinstance(node, ast.Attribute)}
+        for node in inner:
+            dotted = dotted_name(node)
+            is_owner = id(node) in owners and not isinstance(outer, ast.Attribute)
+            if (
+                dotted
+                and isinstance(node, ast.expr)
+                and id(node) not in called | (owners if is_owner else set())
+            ):
+                yield node, value_of(dotted, trace.tb_frame)
 
 
-def _without_calls(outer: ast.AST) -> Iterator[ast.AST]:
-    """Yields the nodes of an expression, without those in calls among an operator's operands.
+def _operands(trace: TracebackType) -> Iterator[ast.AST]:
+    """Yields the parts of the expression where a frame stopped, or else of its statement.
 
-    The operator gets the result of such a call, not the call's arguments.
+    The parts of a call among its operands are left out: only the result of that call is an operand.
     """
-    left = [outer]
-    while left:
-        node = left.pop(0)
-        yield node
-        is_finished = isinstance(node, ast.Call) and isinstance(outer, ast.BinOp | ast.Compare)
-        left += [] if is_finished else ast.iter_child_nodes(node)
+    for outer in next(filter(None, expression_and_statement(trace)), ()):
+        yield from walk_without(outer, (ast.Call,))
 
 
 def _is_parameter(name: str, trace: TracebackType) -> bool:
     code = trace.tb_frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     return name in code.co_varnames[:count] and assignment_of(name, trace) is None
+
+
+def _is_default(name: str, value: object, trace: TracebackType) -> bool:
+    """Returns whether a parameter has this value if a call does not pass it."""
+    defined = definition_of(trace.tb_frame.f_code)
+    if defined is None:
+        return False
+    given = defined.args
+    last_ones = zip([*given.posonlyargs, *given.args][::-1], given.defaults[::-1], strict=False)
+    defaults = dict([*last_ones, *zip(given.kwonlyargs, given.kw_defaults, strict=True)])
+    return any(
+        one.arg == name and isinstance(default, ast.Constant) and default.value == value
+        for one, default in defaults.items()
+    )
 
 
 def _set_in(
@@ -264,15 +272,15 @@ def _set_in(
         if place == 0 and _is_parameter(node.id, trace):
             return None
         statement = assignment_of(node.id, trace)
-        earlier = _passed_through(node.id, statement, trace)
+        passing, earlier = None, _passed_through(node.id, statement, trace)
         if earlier is not None:
-            statement = assignment_of(earlier, trace, statement)
+            passing, statement = statement, assignment_of(earlier, trace, statement)
         if statement is not None:
             targets = getattr(statement, "targets", [None])
             if not isinstance(targets[0], ast.Name):
                 # The name is one of several unpacked values, not the whole result.
                 return None
-            if _may_be_skipped(statement, targets[0].id, trace):
+            if _may_be_skipped(statement, targets[0].id, trace, passing):
                 return None
             returning = _returned(getattr(statement, "value", None), trace, several, root)
             if returning is not None or several:
@@ -281,17 +289,23 @@ def _set_in(
     return None if place == len(traces) - 1 else line_at(file, trace.tb_lineno, root)
 
 
-def _may_be_skipped(statement: ast.stmt, name: str, trace: TracebackType) -> bool:
+def _may_be_skipped(
+    statement: ast.stmt, name: str, trace: TracebackType, passing: ast.stmt | None = None
+) -> bool:
     """Returns whether a name may have its value from elsewhere than from a statement.
 
-    The statement is in a branch, loop or function without the line where the frame stopped, and
-    other code sets the name as well.
+    Code after the statement, other than `passing`, sets the name as well. Or other code does, and
+    the statement is in a branch, loop or function without the line where the frame stopped.
     """
     code, at = trace.tb_frame.f_code, trace.tb_lineno
     is_local = name in (*code.co_varnames, *code.co_cellvars)
     is_given = name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if is_local and len(_stores(name, trace)) + is_given < 2:
+    lines = _lines_that_set(name, trace)
+    if is_local and len(lines) + is_given < 2:
         return False
+    later = [line for line in lines if line > (statement.end_lineno or 0)]
+    if any(passing is None or line != passing.lineno for line in later):
+        return True
     bodies = (
         getattr(node, part, None)
         for node in ast.walk(definition_of(code) or ast.Module([], []))
@@ -304,12 +318,13 @@ def _may_be_skipped(statement: ast.stmt, name: str, trace: TracebackType) -> boo
     )
 
 
-def _stores(name: str, trace: TracebackType) -> list[ast.Name]:
-    """Returns the places in a frame's function, and in functions within it, that set a name."""
+def _lines_that_set(name: str, trace: TracebackType) -> list[int]:
+    """Returns the lines of a frame's function, and of functions within it, that set a name."""
     return [
-        node
+        node.lineno
         for node in ast.walk(definition_of(trace.tb_frame.f_code) or ast.Module([], []))
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        if (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store))
+        or (isinstance(node, ast.MatchAs | ast.MatchStar) and node.name == name)
     ]
 
 
@@ -360,15 +375,13 @@ def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> 
     if not isinstance(function, FunctionType) or function.__name__ == "__init__":
         return None
     code = function.__code__
-    defined = definition_of(code)
+    defined, returns = definition_of(code), returns_of(code)
     if defined is None or own_file(code.co_filename, root) is None:
         return None
-    inner = list(ast.walk(defined))
-    tuples = [one for one in inner if isinstance(one, ast.Return) and type(one.value) is ast.Tuple]
     if several:
-        returns = tuples or [one for one in inner if isinstance(one, ast.Return)]
+        returns = [one for one in returns if isinstance(one.value, ast.Tuple)] or returns
         return line_at(code.co_filename, returns[0].lineno, root) if len(returns) == 1 else None
-    if any(isinstance(one, ast.Return | ast.Yield) for one in inner):
+    if returns or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
         return None
     end = line_at(code.co_filename, defined.body[-1].lineno, root)
     return None if end is None else replace(end, function=code.co_name)

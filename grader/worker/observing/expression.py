@@ -27,6 +27,7 @@ _HEADS = ("test", "iter", "items", "subject")
 _NOTHING = object()
 
 Node = ast.expr | ast.stmt
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
@@ -112,10 +113,20 @@ def definition_of(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | No
 
 
 def returns_of(code: CodeType) -> list[ast.Return]:
-    """Returns the return statements of a function."""
+    """Returns the return statements of a function, without those of functions within it."""
     defined = definition_of(code)
-    inner = ast.walk(defined) if isinstance(defined, ast.FunctionDef) else ()
+    inner = walk_without(defined, _SCOPES) if isinstance(defined, ast.FunctionDef) else ()
     return [node for node in inner if isinstance(node, ast.Return)]
+
+
+def walk_without(outer: ast.AST, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.AST]:
+    """Yields the nodes of some code, without the parts of nodes of these kinds within it."""
+    left = [outer]
+    while left:
+        node = left.pop(0)
+        yield node
+        if node is outer or not isinstance(node, kinds):
+            left += ast.iter_child_nodes(node)
 
 
 def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.AST]:

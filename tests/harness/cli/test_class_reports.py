@@ -11,7 +11,8 @@ import pytest
 from grader.core.explanation import LATE, WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Measurement
-from grader.explain.mistakes.clusters import groups_of, read_names
+from grader.explain.mistakes.clusters import clusters_of, read_names
+from grader.grading.options import Options
 from grader.results.store import Store
 from tests.harness.conftest import write_files
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, not_graded, scored
@@ -60,10 +61,14 @@ def test_submissions_without_explanations_are_a_next_step(tmp_path, count, said)
     assert f"  {said}: grader explain {tmp_path}" in next_steps(done.stdout)
 
 
-def test_more_time_is_advised_where_time_for_explanations_ended(tmp_path):
-    """The same command with the same time would end in the same way."""
+@pytest.mark.parametrize(("seconds", "advised"), [(None, 60), (45.0, 135), (0.5, 1.5)])
+def test_more_time_is_advised_where_time_for_explanations_ended(tmp_path, seconds, advised):
+    """The same command with the time of the batch, or less, would end in the same way."""
     a_batch(tmp_path, replace(scored("a", 0, 6), unexplained=LATE))
-    said = f"grader explain {tmp_path} --explain-timeout 60"
+    if seconds is not None:
+        with Store.open(tmp_path, "Attention") as store:
+            store.set_options(Options(explain_seconds=seconds).as_json())
+    said = f"grader explain {tmp_path} --explain-timeout {advised}"
     assert any(step.endswith(said) for step in next_steps(grader_here("report", tmp_path).stdout))
 
 
@@ -112,6 +117,9 @@ def test_changes_since_an_earlier_batch_are_counted(tmp_path):
     (old / "mistakes.toml").write_text("")
     said = f"decisions.toml and mistakes.toml of {old} do not count here"
     assert said in grader_here("report", new, "--against", old).stderr
+    (new / "decisions.toml").write_text("")
+    said = f"mistakes.toml of {old} do not count here"
+    assert f"\n{said}" in f"\n{grader_here('report', new, '--against', old).stderr}"
     same = grader_here("report", new, "--against", new).stdout
     assert "0 up, 0 down, 5 with the same score\n" in same
 
@@ -170,7 +178,7 @@ def clusters(tmp_path) -> Path:
 
 def groups(folder: Path) -> list[str]:
     """Returns the ids of the groups, the largest first."""
-    return [one.id for one in groups_of(Store.read(folder).wrong_answers())]
+    return [one.id for one in clusters_of(Store.read(folder).wrong_answers())]
 
 
 def test_mistakes_lists_groups_and_on_request_who_is_alone(clusters):

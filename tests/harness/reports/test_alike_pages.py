@@ -75,6 +75,15 @@ def test_lines_in_common_are_marked_and_linked_to_the_other_side():
     assert "more lines" not in page
 
 
+def test_a_line_with_a_form_feed_stays_one_line():
+    """Python does not end a line there, and neither do the numbers of lines."""
+    sources = ComparedSources((a_file("a.py", "x = 1\n\x0cy = 2\nz = 3"),))
+    page = pair_page("attention", a_pair(sources, sources), str)
+    assert [line[3:] for line in LINE.findall(page)] == [
+        ("1", "x = 1"), ("2", " y = 2"), ("3", "z = 3"),
+    ] * 2  # fmt: skip
+
+
 def test_texts_and_file_names_of_an_anonymous_pair_are_redacted():
     """A file may be called after its author."""
     page = pair_page("attention", PAIR, lambda text: text.replace("ann", "No. 7"))

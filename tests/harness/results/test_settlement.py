@@ -177,6 +177,15 @@ def test_carried_points_keep_their_share_when_a_test_is_taken_out(
     assert (own.final, own.worth) == (final, 1000)
 
 
+def test_a_deduction_keeps_its_proportion_when_a_test_is_taken_out(tmp_path: Path) -> None:
+    """A forbidden call cost half of each test's points."""
+    tests = several_tests(True, True, True, False).tests
+    results = a_batch(tmp_path, a_grade("s", *(it._replace(score=it.score / 2) for it in tests)))
+    decide(tmp_path, ("taken_out", {"test": "test_3"}))
+    (own,) = settlements_by_name(results).values()
+    assert (own.machine, own.final, own.worth) == (400, 5.0, 1000)
+
+
 def test_exercises_with_the_same_only_error_share_a_sentence(tmp_path: Path) -> None:
     """Nine lines that differ only in a name would hide the error."""
     failed = [a_verdict("run_rope", 0, 4), a_verdict("run_mha", 0, 6), a_verdict("run_more", 0, 5)]

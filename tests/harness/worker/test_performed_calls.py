@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +296,15 @@ def test_a_script_that_continues_another_repeats_no_step():
         assert Counter.made == made, other.then
 
 
+def test_a_script_continues_a_plain_call_that_made_an_object():
+    """A plain call that returns numbers leaves nothing to continue."""
+    living = Living({"run": Counter})
+    Counter.made = 0
+    perform(Counter, Call("run", {"start": 1}), Path("/nowhere"), {}, living)
+    assert value_of(script(step(Doing.READ, "number")), living) == 1
+    assert Counter.made == 1
+
+
 def test_items_go_on_where_the_script_stopped():
     living = Living({"run": Counter})
     items = step(Doing.ITERATE)
@@ -348,3 +357,16 @@ def test_each_step_has_its_own_seed_whether_or_not_earlier_ones_ran():
     first, second = (perform(make, call, Path("/nowhere"), {}, both).value for call in calls)
     assert first != second
     assert perform(make, calls[1], Path("/nowhere"), {}, Living({})).value == second
+
+
+def test_each_item_has_its_own_seed_whether_or_not_earlier_ones_were_taken():
+    def draws() -> Iterator[float]:
+        while True:
+            yield torch.rand(()).item()
+
+    one = Living({})
+    items = [step(Doing.NEXT, times=times) for times in (1, 2, 4)]
+    calls = [Call("run", {}, seed=3, then=(item,)) for item in items]
+    first, second, last = (perform(draws, it, Path("/nowhere"), {}, one).value for it in calls)
+    assert len({first, second, last}) == 3
+    assert perform(draws, calls[-1], Path("/nowhere"), {}, Living({})).value == last

@@ -204,6 +204,9 @@ OPERANDS = [
     ("return torch.sin(twice(x))\ndef twice(x):\n    if x is None:\n        return 1\n"
      "    return [x]",
      [("x", "float32[2, 3]", "", 0)]),
+    ("return torch.sin(nothing(x))\ndef nothing(x):\n    def inner(y):\n        return [y]\n"
+     "    x = inner(x)",
+     [("x", "float32[2, 3]", "", 0)]),
     ("return Net().n + 'a'\nclass Net:\n    n = 3", []),
     # The frame knows other values by the names that a line sets, and by those of its inner parts.
     ("y, z = 1, 2\n    y, z = max([], key=lambda z: x)", [("x", "float32[2, 3]", "", 0)]),
@@ -303,6 +306,24 @@ CULPRITS = [
      "    return x, x", None),
     ("y = x, x\n    return y @ x", None),
     ("y = None\n    for y in []:\n        y = x\n    return y + 1", None),
+    ("y = None\n    for y in [None]: 0\n    return y + 1", None),
+    ("y = None\n    if (y := None) is None:\n        return y + 1", None),
+    ("y = 'a'\n    match ('b', 1):\n        case (y, _):\n            return x @ y", None),
+    ("y = two(x)\n    return y @ x\ndef two(x):\n    def inner(y):\n        return y, y\n"
+     "    return inner(x)", 6),
+    ("y = nothing(x)\n    return y.T\ndef nothing(x):\n    def inner(y):\n        return y\n"
+     "    x = inner(x)", 6),
+    ("return x + next(items())\ndef items():\n    yield from [None]", None),
+    ("return x + {}.get(nothing())\ndef nothing(): 0", None),
+    ("return f(nothing(), x + {}.get(1))\ndef nothing(): 0\ndef f(*_): 0", None),
+    ("a, b = nothing()\ndef nothing(): 0", 2),
+    ("y = None\n    z = None\n    return y + z", None),
+    ("y = None\n    y, z = both(y, x)\n    return y + z\ndef both(a, b):\n    return a, b", 1),
+    ("y = None\n    y, z = both(y, x)\n    return y + z\ndef both(a, b):\n    a = None\n"
+     "    return a, b", None),
+    ("return both(x)\ndef both(x, y=None):\n    return x + y", None),
+    ("return both(x)\ndef both(x, *, y=None):\n    return x + y", None),
+    ("return both(x, None)\ndef both(x, y):\n    return x + y", 1),
     ("y = x\n    if True:\n        y = None\n        return y + 1", 3),
     ("return nothing(x) + 1\ndef nothing(x):\n    x = 2 * x", 3),
     ("return Net().made(x) + 1\nclass Net:\n    def made(self, x):\n        x = 2 * x", 4),
