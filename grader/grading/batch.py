@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,7 @@ from grader.results.store import Store
 from grader.worker.packages import is_installed
 
 _WAITING = "found, not graded yet: run the batch again"
+_ELSEWHERE = "name another folder for the results with --out"
 _ANYWAY = "name another folder for the results, or start over with --fresh"
 
 
@@ -152,8 +154,10 @@ def open_batch(
         BadAssignment: if an exercise is not one of the assignment's.
         GradesWouldBeLost: if the grades in `out` were made with other options, or are mostly of
             submissions that are not handed in now.
-        StoreError: if `out` cannot be written, is in use, or holds something else.
+        StoreError: if `out` cannot be written, is in use, or holds something else. Also if it is
+            a submission, lies in one, or holds them.
     """
+    _refuse_among_submissions(out, discovery, paths)
     settings = replace(options.settings(assignment), reuses_seed=True)
     with Store.open(out, assignment.name) as store:
         if fresh:
@@ -169,6 +173,22 @@ def open_batch(
             yield Batch(store, settings, discovery, assignment)
         finally:
             store.update_jsonl(out / LINES)
+
+
+def _refuse_among_submissions(out: Path, discovery: Discovery, paths: Sequence[Path]) -> None:
+    """Refuses results where the next batch would take them for a submission, or one for them."""
+    place = Path(os.path.realpath(out))
+    tops = {Path(os.path.realpath(path)) for path in paths}
+    handed_in = {entry.path for entry in discovery.entries if not entry.pieces}
+    if place in tops or not handed_in.isdisjoint((place, *place.parents)):
+        raise StoreError(f"{out} is or lies in what was handed in: {_ELSEWHERE}")
+    if place.parent in tops and place.is_dir():
+        names = [item.name for item in place.iterdir() if not item.name.startswith(".")]
+        if names and not any(name.startswith("results.") for name in names):
+            raise StoreError(
+                f"{out} lies among the submissions and is not a batch's, but holds "
+                f"{several(sorted(names))}: {_ELSEWHERE}"
+            )
 
 
 def _refuse_to_lose(

@@ -49,7 +49,7 @@ def member_parts(name: str) -> tuple[str, ...]:
     """
     path = slashed(name)
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
-    if path.startswith("/") or DRIVE.match(path) or ".." in parts:
+    if path.startswith("/") or ".." in parts or (parts and DRIVE.fullmatch(parts[0])):
         raise Unreadable(
             f"the archive has a member that leads out of it, {shortened(name)}; "
             "make it again from inside the folder"

@@ -39,6 +39,7 @@ from grader.intake.limits import (
 from grader.intake.open_folder import OpenFolder, read_bounded
 from grader.intake.programs.import_plan import (
     ImportPlan,
+    composed,
     plan_imports,
     put_as_written,
 )
@@ -107,7 +108,7 @@ def _copied(
     home_name = handed.name if is_folder else handed.name.split(".")[0]
     left_out += _unpacked_within(into / _COPY, limits)
     put_as_written(into / _COPY, limits)
-    return adapters, home_name, (*entry.left_out, *handed.left_out, *left_out)
+    return adapters, composed(home_name), (*entry.left_out, *handed.left_out, *left_out)
 
 
 def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:

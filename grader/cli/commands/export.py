@@ -18,7 +18,7 @@ from grader.core.scratch import replaced
 from grader.core.text import quantity
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, write_export
-from grader.reports.export.scores import ExportRefused
+from grader.reports.export.scores import ExportRefused, refuse_results
 from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
@@ -148,6 +148,7 @@ def _opened(output: Path) -> Iterator[TextIO]:
         finally:
             text.detach()
         return
+    refuse_results(output)
     try:
         is_stream = output.exists() and not output.is_file()  # a device or a pipe
         output = output if is_stream else output.resolve()  # a link stays

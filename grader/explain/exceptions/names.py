@@ -297,8 +297,10 @@ def _exit(match: re.Match[str], _: Raised) -> Explanation:
     )
 
 
-def _recursion(_: re.Match[str], raised: Raised) -> str:
+def _recursion(_: re.Match[str], raised: Raised) -> str | None:
     functions = [frame.function for frame in raised.frames]
+    if len(set(functions)) == len(functions):  # a library recursed, or the compiler
+        return None
     if len(functions) > 2 and len(set(functions[-3:])) == 1:
         return f"{functions[-1]} calls itself too deeply for Python, perhaps without end."
     return "Functions call each other too deeply for Python, perhaps without end."

@@ -9,6 +9,7 @@ import contextlib
 import html.parser
 import os
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -28,13 +29,17 @@ _SHOWN = 60
 
 
 def put_as_written(copy: Path, limits: CopyLimits) -> None:
-    """Gives the files of a copy the names that programs expect.
+    """Gives the files and folders of a copy the names that programs expect.
 
     Raises:
         Unreadable: if there is nothing but typed text, and no adapter in it.
     """
+    for folder in sorted((path for path in copy.rglob("*") if path.is_dir()), reverse=True):
+        if not os.path.lexists(target := folder.with_name(composed(folder.name))):
+            with contextlib.suppress(OSError):
+                folder.rename(target)  # after the folders in it
     for file in sorted(path for path in copy.rglob("*") if path.is_file()):
-        name = name_as_written(file.name)
+        name = composed(name_as_written(file.name))
         if name != file.name:
             with contextlib.suppress(OSError):
                 os.link(file, file.with_name(name))
@@ -46,6 +51,11 @@ def put_as_written(copy: Path, limits: CopyLimits) -> None:
     files = [path for path in copy.rglob("*") if path.is_file()]
     if len(files) == 1:
         _put_typed(files[0], limits)
+
+
+def composed(name: str) -> str:
+    """Returns a name in NFC, in which Python looks modules up; archives of macOS may have NFD."""
+    return unicodedata.normalize("NFC", name)
 
 
 def _is_notebook(file: Path, limits: CopyLimits) -> bool:

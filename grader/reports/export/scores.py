@@ -5,6 +5,7 @@ The points of a whole class fit in memory at once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from grader.core.submission import Author
 from grader.core.text import Refusal, one_line
 from grader.core.verdict import Grade
 from grader.reports.standing import complaints
+from grader.results.database import FILE, LINES
+from grader.results.decisions.file import NAME
 from grader.results.decisions.settlement import Settlement, in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -230,8 +233,9 @@ def write_whole(file: Path, content: str | bytes) -> None:
     Creates missing parent folders.
 
     Raises:
-        ExportRefused: if the file cannot be written.
+        ExportRefused: if the file cannot be written, or belongs to a batch's results.
     """
+    refuse_results(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with replaced(file) as partial:
@@ -240,3 +244,17 @@ def write_whole(file: Path, content: str | bytes) -> None:
         raise ExportRefused(
             f"{file} cannot be written ({error.strerror}): name a file in a folder of yours"
         ) from error
+
+
+_OF_A_BATCH = (FILE, LINES, NAME)
+
+
+def refuse_results(file: Path) -> None:
+    """Refuses a file that holds a batch's grades or decisions: nothing could bring them back.
+
+    Raises:
+        ExportRefused: if the file is one of these, or a link to it.
+    """
+    for place in (file.absolute(), Path(os.path.realpath(file))):
+        if place.name in _OF_A_BATCH and os.path.lexists(place.with_name(FILE)):
+            raise ExportRefused(f"{file} belongs to a batch's results: name another file")

@@ -357,6 +357,14 @@ def test_a_recursion_names_the_function_that_fills_the_stack(functions, said):
     assert sentence("RecursionError: maximum depth", frames=frames).startswith(said)
 
 
+@pytest.mark.parametrize("functions", ["", "f", "fg"])
+def test_a_recursion_of_no_function_of_the_program_gets_no_cause(functions):
+    """The compiler recurses into a long sum, and `deepcopy` or `repr` into a nested list."""
+    frames = tuple(Frame("a.py", 3, name, "") for name in functions)
+    message = "RecursionError: maximum recursion depth exceeded during compilation"
+    assert sentence(message, frames=frames) is None
+
+
 def test_only_an_assertion_of_the_line_is_the_students_own():
     """An assertion of a library would not be."""
     own = "This assert is your own, and does not hold here."

@@ -108,3 +108,27 @@ def test_a_file_of_somebody_else_is_not_overwritten(grader, tiny, a_class, tmp_p
     assert [(file.name, file.read_text()) for file in out.iterdir()] == [
         ("results.jsonl", "precious\n")
     ]
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("class", "class is or lies in what was handed in: name another folder for the results"),
+        ("class/ann", "class/ann lies among the submissions and is not a batch's, but holds adap"),
+        ("class/ann/results", "class/ann/results is or lies in what was handed in: name another"),
+        ("link", "link lies among the submissions and is not a batch's"),
+    ],
+)
+def test_results_replace_no_submission_and_become_none(grader, tiny, tmp_path, out, said):
+    """A folder of results is left out of the class, and a report in a class would be graded."""
+    for name in ("ann", "bob"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "adapters.py").write_text(RIGHT)
+    (tmp_path / "link").symlink_to("class/ann")
+    before = sorted(tmp_path.rglob("*"))
+    given = ("--assignment", tiny, "--no-explain")
+    done = grader("batch", "class", "--out", out, *given, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"grader: {said}")
+    assert done.stderr.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before

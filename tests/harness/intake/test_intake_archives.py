@@ -129,6 +129,17 @@ def test_an_archive_with_a_member_outside_of_it_is_refused(
     assert not (tmp_path / "into/x.py").exists()
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_a_name_that_begins_like_a_drive_is_left_out_alone(tmp_path: Path, kind: str) -> None:
+    """The Finder stores a slash in a name as a colon: the others of its files are graded."""
+    if kind == "zip":
+        path = a_zip(tmp_path / "a.zip", {"adapters.py": ADAPTERS, "A:B test.md": b"x"})
+    else:
+        path = a_tar(tmp_path / "a.tar", ("adapters.py", ADAPTERS), ("A:B test.md", b"x"))
+    said = ("Left out (names with a backslash or a drive): A:B test.md.",)
+    assert taken(path).notes == said
+
+
 def test_links_and_devices_in_a_tar_are_left_out(tmp_path: Path) -> None:
     """Otherwise files could be written or read through a link."""
     special = []

@@ -67,6 +67,18 @@ def test_a_renamed_file_is_read_under_its_original_name(
     assert entry.name == ("alice" if is_in_folder else "work")
 
 
+def test_names_that_macos_took_apart_are_found_by_programs(tmp_path: Path) -> None:
+    """Python composes the names that it imports, and macOS finds a file under both."""
+    name = "cafe\N{COMBINING ACUTE ACCENT}"
+    for place in (f"{name}.py", f"{name}s/{name}.py", f"{name}s/{name}.txt"):
+        (tmp_path / "alice" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "alice" / place).write_text(CODE)
+    (tmp_path / "alice" / "adapters.py").write_text(CODE)
+    root = taken(tmp_path / "alice", tmp_path / "copy").root
+    for place in ("caf\xe9.py", "caf\xe9s/caf\xe9.py", "caf\xe9s/caf\xe9.txt"):
+        assert (root / place).read_text() == CODE
+
+
 def test_data_files_keep_their_names(tmp_path: Path) -> None:
     """A program opens its files by their names."""
     (tmp_path / "alice").mkdir()

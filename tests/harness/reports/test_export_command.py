@@ -108,6 +108,9 @@ def test_missing_points_make_export_exit_with_1(grader: Command, tmp_path: Path)
             "gradebook.csv is the template itself: name another --out",
         ),
         ("--format csv --out /dev/full", "/dev/full cannot be written: No space left on device"),
+        ("--format csv --out results.sqlite", "belongs to a batch's results: name another file"),
+        ("--format csv --out ./decisions.toml", "belongs to a batch's results"),
+        ("--format csv --out link.csv", "link.csv belongs to a batch's results"),
         ("--format csv --out nowhere/grades.csv", "nowhere/grades.csv cannot be written: No"),
     ],
 )
@@ -115,6 +118,8 @@ def test_a_refused_export_is_one_sentence_and_changes_no_file(
     grader: Command, folder: Path, arguments: str, words: str
 ) -> None:
     """The exit code is 2, nothing is written, and an earlier export remains."""
+    (folder / "decisions.toml").write_text("# by hand")
+    (folder / "link.csv").symlink_to("decisions.toml")
     before = {file: file.read_bytes() for file in folder.iterdir()}
     done = grader("export", ".", *arguments.split(), cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
