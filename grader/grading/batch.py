@@ -205,7 +205,7 @@ def _refuse_to_lose(
     if 2 * len(gone) > len(graded):
         raise GradesWouldBeLost(
             f"most of the submissions with grades in {out} are not handed in now "
-            f"({several(gone)}): {_ANYWAY}"
+            f"({several(gone)}): give their download as well, {_ANYWAY}"
         )
 
 

@@ -67,8 +67,8 @@ def latest_of_each(entries: Sequence[Entry]) -> Discovery:
                 continue
             names = [other.name for other in later.values()]
             reason = f"handed in again: {several(list(dict.fromkeys(names)))} counts"
-            place = entry.path / entry.pieces[0].place if entry.pieces else entry.path
-            skipped.append(Skipped(place, reason, names[0]))
+            places = [entry.path / one.place for one in entry.pieces] or [entry.path]
+            skipped += [Skipped(place, reason, names[0]) for place in places]
             continue
         kept.append(replace(entry, authors=staying) if later else entry)
         for author, other in later.items():

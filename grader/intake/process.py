@@ -44,7 +44,7 @@ from grader.intake.programs.import_plan import (
     put_as_written,
 )
 from grader.intake.programs.notebook import unfold, unfold_mentioned, write_files, write_runner
-from grader.intake.programs.source_facts import Located, locate, read_facts
+from grader.intake.programs.source_facts import Located, locate, names_no_adapter, read_facts
 
 _COPY = "submission"
 _ADAPTERS = "adapters.py"
@@ -114,6 +114,12 @@ def _copied(
 def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:
     into.chmod(0o755)
     adapters, home_name, left_out = _copied(entry, into, str(wanted), limits)
+    alone = into / _COPY / _ADAPTERS
+    is_all = [*alone.parent.iterdir()] == [alone] and alone.is_file()
+    if is_all and names_no_adapter(read_bounded(alone, limits.source.bytes_each)):
+        raise Unreadable(
+            "its only file names no adapter (run_… or get_…): hand in the adapters as well"
+        )
     try:
         located = locate(into / _COPY, adapters, limits)
     except Unreadable as error:

@@ -270,8 +270,10 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
         raise ForeignStore(_foreign(file, "is not a store of results")) from error
     schema, found = meta.get("schema"), str(meta.get("assignment"))
     if schema != str(SCHEMA_VERSION):
-        what = f"has schema {schema}, where this version of the grader has {SCHEMA_VERSION}"
-        raise ForeignStore(_foreign(file, what))
+        raise ForeignStore(
+            f"{file} has schema {schema}, where this version of the grader has {SCHEMA_VERSION}: "
+            "read it with the version that wrote it, or grade into another folder"
+        )
     if assignment is not None and found != assignment:
         what = f"belongs to the assignment {found!r}, not to {assignment!r}"
         raise ForeignStore(_foreign(file, what))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from grader.intake.programs.notebook import Notebook, read_notebook, syntax_tree
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
 _LONGEST_NAME = 1000  # no longer dotted name can lead to a file
 _MOST_DOTS = 500  # in one line
+_MAY_DEFINE = re.compile(rb"\b(?:run|get)_|\bimport\s*\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,16 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
             elif isinstance(node, ast.ImportFrom):
                 imports.update(_imported_from(node.module or "", node.names))
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
+
+
+def names_no_adapter(source: bytes) -> bool:
+    """Returns whether a program can be read, and has no word that begins like an adapter's name.
+
+    With `import *` its names are not known, so that it may have one.
+    """
+    if len(source) > _LONGEST or _MAY_DEFINE.search(source):
+        return False
+    return bool(syntax_tree(source).body)
 
 
 def toml_tables(text: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Graded:
 
     `complete` says whether every test was judged. `tests` are the verdicts of each exercise. Their
     scores and the costs of causes include the points that exercises get back. `phrases` are the
-    first causes in words; `short` is the very first one.
+    first causes in words, `told` the same for the author; `short` is the very first one.
     """
 
     grade: Grade
@@ -43,6 +43,7 @@ class Graded:
     exercises: Sequence[ExerciseStanding]
     causes: Sequence[Cause]
     phrases: Sequence[str]
+    told: Sequence[str]
     short: str
 
     @classmethod
@@ -52,8 +53,9 @@ class Graded:
         credited = credited_tests(grade)
         tests, causes = by_exercise(credited), causes_of(credited, grade.carried)
         said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
+        told = phrases(grade, causes, to_author=True)
         page, is_complete = page_name(grade), grade.is_complete
-        return cls(grade, page, is_complete, tests, exercises, causes, said, short)
+        return cls(grade, page, is_complete, tests, exercises, causes, said, told, short)
 
     def but_for(self, settled: Settlement) -> Graded:
         """Returns the grade without the costs in exercises whose points a decision replaced.

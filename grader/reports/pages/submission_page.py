@@ -209,7 +209,7 @@ def submission_page(
         people=one_line(", ".join(who.name for one in settled for who in one.people), 200),
         complete=graded.complete,
         unreadable=unreadable,
-        words=one_line("; ".join(graded.phrases), 300),
+        words=one_line("; ".join(graded.told), 300),
         message=shortened(plain(grade.message or "")),
         problem=looking.first_source() if unreadable else None,
         exercises=[] if unreadable else graded.exercises,

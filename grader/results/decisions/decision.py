@@ -187,10 +187,12 @@ class ClassList:
         self._authors = people.authors
         self._tests = results.tests()
         self._people: dict[str, dict[Author, None]] = defaultdict(dict)
+        self._spoken: dict[str, dict[Author, None]] = defaultdict(dict)
         everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
         for author in everyone:
             for text in {author.name, author.id, author.email} - {""}:
                 self._people[_key(text)][author] = None
+            self._spoken[_key(_surname_last(author.name))][author] = None
         self._shown = [*self.submissions, *(one.name for one in everyone if one.name)]
 
     def by_number(self, person: str) -> str | None:
@@ -243,6 +245,7 @@ class ClassList:
         if has_numbers and key in self._numbers:
             self.require_clear(person)
             return Whom(submission=self._numbers[key])
+        people = people or [*self._spoken.get(_key(_surname_last(person)), ())]
         if len(people) == 1:
             return Whom(author=people[0])
         if people:
@@ -322,6 +325,12 @@ def _names(test: str) -> tuple[str, str, str, str]:
 
 def _key(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split())).casefold()
+
+
+def _surname_last(name: str) -> str:
+    """Returns "Jane Doe" for "Doe, Jane"; a name without a comma as it is."""
+    surname, comma, first = name.partition(",")
+    return f"{first} {surname}" if comma else name
 
 
 def _known(people: Iterable[Author]) -> str:

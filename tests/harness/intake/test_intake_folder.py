@@ -180,6 +180,32 @@ def test_the_reason_names_adapters_that_are_a_link_out_of_the_submission(home: P
         taken(home)
 
 
+def a_file(home: Path, source: str) -> Submission:
+    file = home.parent / "attention.py"
+    file.write_text(source)
+    return take_in(Entry("alice", file), home.parent / "into", limits=SMALL)
+
+
+def test_a_lone_file_that_names_no_adapter_is_unreadable(home: Path) -> None:
+    """Who resubmits one of two files on Canvas reads which one is missing."""
+    with pytest.raises(Unreadable, match=r"^its only file names no adapter"):
+        a_file(home, "def softmax(x, dim): ...\n")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def run_softmax(x, dim): ...",
+        "globals()['run_' + 'softmax'] = len",
+        "from lib import *",
+        "(",
+    ],
+)
+def test_a_lone_file_that_may_define_adapters_is_taken(home: Path, source: str) -> None:
+    """Its import says what else is wrong, such as an error of syntax."""
+    assert a_file(home, source).adapters == "adapters.py"
+
+
 def test_fifos_and_sockets_inside_are_never_opened(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

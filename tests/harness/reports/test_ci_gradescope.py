@@ -17,6 +17,7 @@ from grader.reports.export.gradescope import (
     Display,
     VisibleWhen,
     not_graded,
+    prairielearn_results,
     progress,
     results,
     total_points,
@@ -328,3 +329,12 @@ def test_an_assignment_without_hidden_tests_hides_nothing() -> None:
     grade = with_visibility(mixed_grade(), Visibility.PUBLIC)
     found = read(results(grade, Display(hidden_tests=VisibleWhen.HIDDEN)))
     assert {test["visibility"] for test in found["tests"]} == {"visible"}
+
+
+def test_students_are_not_pointed_to_notes_that_only_instructors_read() -> None:
+    """The words "see the note" lead nowhere in a file without the note."""
+    grade = dataclasses.replace(a_grade("ann", a_verdict("run_x")), notes=("left out: a.bin",))
+    output = results(grade, Display())["output"]
+    assert "everything right" in output
+    assert "see the note" not in output
+    assert prairielearn_results(grade)["message"] == "everything right"

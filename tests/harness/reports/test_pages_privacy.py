@@ -57,6 +57,8 @@ def test_notes_for_instructors_are_not_on_a_submission_page(tmp_path):
     grade = a_grade("ann", a_verdict("run_x"), notes=("left out: notes.pdf",))
     (page,) = report_of(tmp_path, grade).values()
     assert "notes.pdf" not in page
+    assert "everything right" in page
+    assert "see the note" not in page
     assert "zoe@x.edu" not in page
     index = (tmp_path / "pages" / "index.html").read_text()
     assert "notes.pdf" in index

@@ -207,6 +207,19 @@ def test_a_part_of_a_name_is_answered_with_the_names_that_hold_it(tmp_path: Path
         known.submission("gold")
 
 
+@pytest.mark.parametrize(("known", "said"), [("Doe, Jane", "jane doe"), ("Jane Doe", "Doe, Jane")])
+def test_a_name_is_found_with_the_surname_first_or_last(
+    tmp_path: Path, known: str, said: str
+) -> None:
+    """Canvas puts the surname first, and people say it last."""
+    jane, other = Author(known, "1"), Author(known, "2")
+    found = ClassList(a_batch(tmp_path / "a", scored("g", 4, 2), authors={"g": [jane]}))
+    assert found.whom(said) == Whom(author=jane)
+    twins = ClassList(a_batch(tmp_path / "b", scored("g", 4, 2), authors={"g": [jane, other]}))
+    with pytest.raises(Unknown, match=rf"2 people are called '{said}': give the id \(1, 2\)"):
+        twins.whom(said)
+
+
 def test_a_class_of_many_names_lists_none_of_them(tmp_path: Path) -> None:
     """Eight names can be read; of more, only the nearest is named."""
     few = ClassList(a_batch(tmp_path / "few", *(scored(f"s{n}", 1, 1) for n in range(8))))

@@ -371,8 +371,10 @@ def test_results_of_another_schema_are_refused(tmp_path: Path) -> None:
         database.execute("UPDATE batch SET value = '99' WHERE key = 'schema'")
         database.commit()
     for opened in (Store.read, lambda folder: Store.open(folder, "attention")):
-        with pytest.raises(ForeignStore, match=r"has schema 99, where .* has \d+"):
+        with pytest.raises(ForeignStore, match=r"has schema 99, where .* has \d+") as refused:
             opened(tmp_path)
+        # `--out` of an export is the file that it writes.
+        assert "--out" not in str(refused.value)
 
 
 @pytest.mark.process
