@@ -330,6 +330,7 @@ def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
 
 
 _TABS = "Indent with spaces alone: an editor can turn every tab into four of them."
+_NO_READER = "Nobody is there to type: input() cannot be answered."
 
 PROGRAM: tuple[ExceptionKind, ...] = (
     kind(r"^SystemExit: (.*)", _exit),
@@ -340,9 +341,11 @@ PROGRAM: tuple[ExceptionKind, ...] = (
             "a debugger was started",
         ),
     ),
+    kind(r"^EOFError: EOF when reading a line", _NO_READER),
+    # With -s, as pytest advises, a student could type; in class nobody can.
     kind(
-        r"^EOFError: EOF when reading a line",
-        "Nobody is there to type: input() cannot be answered.",
+        r"^OSError: pytest: reading from stdin",
+        lambda *_: Explanation(_NO_READER, "the program reads from the keyboard"),
     ),
     kind(r"^KeyboardInterrupt: ", lambda *_: Explanation("", "raised by the code itself")),
     kind(r"^RecursionError: ", _recursion),
