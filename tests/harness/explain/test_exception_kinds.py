@@ -389,6 +389,13 @@ def test_one_equals_sign_in_a_condition_is_explained(source, column, said):
     assert sentence("SyntaxError: invalid syntax", source, column=column) == said
 
 
+@pytest.mark.parametrize("source", ["%matplotlib inline", "!pip install einops"])
+def test_a_line_of_a_notebook_in_a_file_is_explained(source):
+    """Students copy whole cells out of notebooks into files."""
+    assert "is for notebooks" in sentence("SyntaxError: invalid syntax", source, column=1)
+    assert sentence("SyntaxError: invalid syntax", "x = %y", column=5) is None
+
+
 STDIN_OF_PYTEST = "pytest: reading from stdin while output is captured!  Consider using `-s`."
 
 
