@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -169,6 +170,9 @@ class DirectCalls:
         self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
         self._sending, self._receiving = Sending(), Receiving()
         self._noted: set[tuple[str, Use]] = set()
+        # What the last call raised, if a debugger asks for it.
+        self.keeps_raised = False
+        self.raised: BaseException | None = None
 
     def __call__(self, call: Call) -> Answer:
         """Returns the answer to a call.
@@ -215,10 +219,12 @@ class DirectCalls:
     def _done(
         self, call: Call, functions: Mapping[str, Callable[..., object]], living: Living
     ) -> Answer:
+        self.raised = None
         if call.adapter and call.adapter not in functions:
             return absent(call.adapter)
         # A call without an adapter has only steps.
         function = functions.get(call.adapter, lambda: None)
+        function = self._keeping_raised(function) if self.keeps_raised else function
         sent = io.BytesIO(self._sending.frame(call))
         arrived = self._receiving.call(receive(lambda size: bytearray(sent.read(size))))
         with self.settings.in_force():
@@ -228,6 +234,17 @@ class DirectCalls:
         if answer.raised is not None:
             _give_way(answer.raised)
         return answer
+
+    def _keeping_raised(self, function: Callable[..., object]) -> Callable[..., object]:
+        @functools.wraps(function)
+        def call(*args: object, **kwargs: object) -> object:
+            try:
+                return function(*args, **kwargs)
+            except BaseException as raised:
+                self.raised = raised
+                raise
+
+        return call
 
 
 @dataclass(frozen=True, slots=True)
