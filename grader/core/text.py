@@ -122,8 +122,9 @@ def titled(exercise: str, sentence: str) -> str:
 
 def begun_small(sentence: str) -> str:
     """Returns the sentence as it stands after a colon; names and symbols keep their capitals."""
-    first = sentence.partition(" ")[0]
-    is_word = first.isalpha() and (first[1:].islower() or first == "A")
+    first, space, _ = sentence.partition(" ")
+    # A single word is the name of an exception: `raise Exception`.
+    is_word = space and first.isalpha() and (first[1:].islower() or first == "A")
     return sentence[:1].lower() + sentence[1:] if is_word else sentence
 
 

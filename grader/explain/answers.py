@@ -159,9 +159,12 @@ def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Ca
     if len(fitting) == len(values) and isinstance(values[0], str | bytes):
         empty = repr(values[0][:0])
         return f"{empty}.join(...) makes one {type(values[0]).__name__} of several."
-    first = ", the first perhaps" if fitting[0] == 0 else ""
+    # Tensors of one form read alike, values do not: no word then says which is meant.
+    are_alike = all(in_words(values[place]) == words for place in fitting)
+    form = f"are {words}" if are_alike else "have the right form"
+    first = ", the first perhaps" if are_alike and fitting[0] == 0 else ""
     return (
-        f"The test expects one value, and {len(fitting)} of these are {words}: let {adapter.name} "
+        f"The test expects one value, and {len(fitting)} of these {form}: let {adapter.name} "
         f"return the right one alone{first}."
     )
 

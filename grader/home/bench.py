@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -23,7 +24,7 @@ from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
 from grader.core.wire.frames import receive
 from grader.core.wire.values import Value
 from grader.explain.answers import InFull
-from grader.home.reimport import CannotCopy, Reimport
+from grader.home.reimport import CannotCopy, OwnSettings, Reimport
 from grader.home.time_limit import Limit
 from grader.testing.cases import SEED, HomeCases
 from grader.testing.contract import Adapter, read_contract
@@ -121,19 +122,22 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     contract: dict[str, Adapter] = {}
     adapters = ModuleType("adapters")
     problem: StudentFault | None = None
+    settings = OwnSettings()
     try:
         # The student's time limit leaves out the import of packages.
         importing = Limit(seconds, root, heeds_debuggers=True, spares_imports=True)
-        contract, adapters = importing.call(
-            lambda: (contract_at_home(root), importlib.import_module("adapters"))
-        )
+        with settings.in_force():
+            contract, adapters = importing.call(
+                lambda: (contract_at_home(root), importlib.import_module("adapters"))
+            )
     except StudentFault as fault:
         problem = fault
     except KeyboardInterrupt:
         raise
     except BaseException as exception:  # a student's code may raise anything at all
         problem = InFull().raised(describe_exception(exception, root), "adapters.py")
-    calls = DirectCalls(adapters, root, watch, limit, problem is None, assignment.forbidden)
+    anew = problem is None
+    calls = DirectCalls(adapters, root, watch, limit, anew, assignment.forbidden, settings)
     bench = Bench(contract, calls, references, cases, SEED, InFull(), problem)
     return Home(bench, cases, calls, exercises, assignment.show_edits)
 
@@ -153,8 +157,10 @@ class DirectCalls:
         limit: Limit | None = None,
         imports_anew: bool = False,
         costs: Mapping[str, float] | None = None,
+        settings: OwnSettings | None = None,
     ) -> None:
         self.adapters = adapters
+        self.settings = settings or OwnSettings()
         self._costs = costs or {}
         self._imports_anew = imports_anew
         self._handed_on: _HandedOn | None = None
@@ -164,6 +170,9 @@ class DirectCalls:
         self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
         self._sending, self._receiving = Sending(), Receiving()
         self._noted: set[tuple[str, Use]] = set()
+        # What the last call raised, if a debugger asks for it.
+        self.keeps_raised = False
+        self.raised: BaseException | None = None
 
     def __call__(self, call: Call) -> Answer:
         """Returns the answer to a call.
@@ -210,16 +219,32 @@ class DirectCalls:
     def _done(
         self, call: Call, functions: Mapping[str, Callable[..., object]], living: Living
     ) -> Answer:
+        self.raised = None
         if call.adapter and call.adapter not in functions:
             return absent(call.adapter)
         # A call without an adapter has only steps.
         function = functions.get(call.adapter, lambda: None)
+        function = self._keeping_raised(function) if self.keeps_raised else function
         sent = io.BytesIO(self._sending.frame(call))
         arrived = self._receiving.call(receive(lambda size: bytearray(sent.read(size))))
-        answer = self._limit.call(lambda: perform(function, arrived, self._root, functions, living))
+        with self.settings.in_force():
+            answer = self._limit.call(
+                lambda: perform(function, arrived, self._root, functions, living)
+            )
         if answer.raised is not None:
             _give_way(answer.raised)
         return answer
+
+    def _keeping_raised(self, function: Callable[..., object]) -> Callable[..., object]:
+        @functools.wraps(function)
+        def call(*args: object, **kwargs: object) -> object:
+            try:
+                return function(*args, **kwargs)
+            except BaseException as raised:
+                self.raised = raised
+                raise
+
+        return call
 
 
 @dataclass(frozen=True, slots=True)

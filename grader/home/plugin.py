@@ -93,12 +93,13 @@ _IGNORED_WARNING = "ignore:The .grad attribute of a Tensor that is not a leaf:Us
 def pytest_configure(config: pytest.Config) -> None:
     """Sets up the bench, and registers the plugins that report to the student."""
     seconds = config.getoption(CALL_TIMEOUT, default=None)
-    if any(config.getoption(name, default=False) for name in ("usepdb", "trace")):
-        seconds = 0.0
+    debugs = any(config.getoption(name, default=False) for name in ("usepdb", "trace"))
+    seconds = 0.0 if debugs else seconds
     try:
         home = home_bench(config.rootpath, seconds)
     except BadAssignment as problem:
         raise pytest.UsageError(str(problem)) from None
+    home.calls.keeps_raised = debugs
     config.stash[BENCH] = home.bench
     config.addinivalue_line("filterwarnings", _IGNORED_WARNING)
     patience = UNHURRIED if config.getoption(LOCATE, default=False) else QUICK

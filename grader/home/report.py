@@ -105,12 +105,17 @@ class HomeReport:
                 if (where := exception.where) is not None:
                     stub = f"{belongs.exercise} {where.file}:{where.line}"
                     report.user_properties.append((STUB, stub))
+                call.excinfo = None  # a debugger has nothing to show
         if report.failed and exception is not None:
             report.longrepr = failure = self._failure(item, belongs, exception)
             try:
                 self._reasons.explain(item, failure)
             except KeyboardInterrupt:
                 self._was_interrupted = True
+            raised = self._home.calls.raised
+            if isinstance(exception, StudentFault) and raised is not None:
+                # A debugger then stops at the student's line, not at the grader's.
+                call.excinfo = pytest.ExceptionInfo.from_exception(raised)
         return report
 
     def _failure(self, item: pytest.Item, belongs: Membership, exception: BaseException) -> Failure:

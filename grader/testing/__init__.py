@@ -9,6 +9,7 @@ A test calls `student` and `reference` on inputs from `draw`, and asserts:
 """
 
 import sys
+from pathlib import Path
 
 
 def not_installed(missing: ModuleNotFoundError) -> str:
@@ -17,6 +18,14 @@ def not_installed(missing: ModuleNotFoundError) -> str:
         f"{missing.name} is not installed for this Python, {sys.executable}: run the pytest of "
         "the environment into which you installed the assignment, such as .venv/bin/pytest"
     )
+
+
+def hiding_file() -> str:
+    """Returns advice for a student who has a file `torch.py`; "" if there is none."""
+    # The package itself is a folder.
+    file = getattr(sys.modules.get("torch"), "__file__", None) or ""
+    is_hidden = Path(file).name == "torch.py"
+    return f"your file {file} hides the package torch: give it another name" if is_hidden else ""
 
 
 try:
@@ -37,8 +46,13 @@ try:
         assert_distribution,
     )
     from grader.testing.exercise import aspect, exercise
-except ModuleNotFoundError as missing:
-    sys.exit(not_installed(missing))
+except (AttributeError, ImportError) as problem:
+    advice = hiding_file()
+    if not advice and isinstance(problem, ModuleNotFoundError):
+        advice = not_installed(problem)
+    if not advice:
+        raise
+    sys.exit(advice)
 
 __all__ = [
     "BFLOAT16",

@@ -180,7 +180,7 @@ testpaths = ["tests/public"]
 pythonpath = ["."]
 addopts = "--import-mode=importlib"
 """
-_CONFTEST = '''\
+CONFTEST = '''\
 """Says where to run the tests, where `pytest` finds none."""
 
 from pathlib import Path
@@ -197,7 +197,7 @@ def pytest_ignore_collect(config):
 def pytest_terminal_summary(terminalreporter, exitstatus):
     """Says what to type."""
     if exitstatus == NO_TESTS and not {*terminalreporter.stats} - {"warnings"}:
-        terminalreporter.write_line(f"There are no tests in this folder. Type: cd {FOLDER}")
+        terminalreporter.write_line(f'There are no tests in this folder. Type: cd "{FOLDER}"')
         terminalreporter.write_line("Then type: pytest")
 '''
 _GITIGNORE = """\
@@ -265,7 +265,7 @@ def _lay_out(
         REQUIREMENTS: installation.requirements(),
         ENVIRONMENT: installation.environment(),
         ".gitignore": _GITIGNORE,
-        "conftest.py": _CONFTEST,
+        "conftest.py": CONFTEST,
         PLACE: WORKFLOW,
     }
     for name, text in texts.items():

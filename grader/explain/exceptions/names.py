@@ -331,7 +331,14 @@ def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
     return None
 
 
+def _of_a_notebook(_: re.Match[str], raised: Raised) -> str | None:
+    if source_of(raised).startswith(("%", "!")):
+        return "A line that begins with % or ! is for notebooks, not for Python: leave it out."
+    return None
+
+
 _TABS = "Indent with spaces alone: an editor can turn every tab into four of them."
+_NO_READER = "Nobody is there to type: input() cannot be answered."
 
 PROGRAM: tuple[ExceptionKind, ...] = (
     kind(r"^SystemExit: (.*)", _exit),
@@ -342,14 +349,17 @@ PROGRAM: tuple[ExceptionKind, ...] = (
             "a debugger was started",
         ),
     ),
+    kind(r"^EOFError: EOF when reading a line", _NO_READER),
+    # With -s, as pytest advises, a student could type; in class nobody can.
     kind(
-        r"^EOFError: EOF when reading a line",
-        "Nobody is there to type: input() cannot be answered.",
+        r"^OSError: pytest: reading from stdin",
+        lambda *_: Explanation(_NO_READER, "the program reads from the keyboard"),
     ),
     kind(r"^KeyboardInterrupt: ", lambda *_: Explanation("", "raised by the code itself")),
     kind(r"^RecursionError: ", _recursion),
     kind(r"^AssertionError: ", _assertion),
     kind(r"tried to allocate (\d{1,18}) bytes", _memory),
+    kind(r"^SyntaxError: invalid syntax", _of_a_notebook),
     kind(r"^SyntaxError: invalid syntax", _one_equals_sign),
     kind(r"^TabError: ", _TABS),
 )

@@ -1,11 +1,13 @@
 """The texts of a handout: the frozen contract, the README, and how to install."""
 
+import shlex
 from dataclasses import replace
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 
-from grader.authoring.handout.folder import frozen_contract, readme, rules
+from grader.authoring.handout.folder import CONFTEST, frozen_contract, readme, rules
 from grader.authoring.handout.installing import Installation
 from grader.core.assignment import find_assignment
 from grader.core.late_rule import LateRule
@@ -127,3 +129,14 @@ def test_an_installation_names_the_wheel_the_constraints_and_the_index():
     assert "\nname: assignment\n" in whole.environment()
     assert "several gigabytes" not in whole.section()
     assert "-r requirements.txt --extra-index-url https://somewhere\n" in whole.section()
+
+
+def test_the_command_for_another_folder_can_be_typed_as_it_stands(tmp_path):
+    """Students' folders have spaces and brackets: `Assignment 2 (copy)`."""
+    folder = tmp_path / "Assignment 2 (copy)"
+    handed_out: dict[str, object] = {"__file__": str(folder / "conftest.py")}
+    exec(CONFTEST, handed_out)
+    written: list[str] = []
+    reporter = SimpleNamespace(stats={}, write_line=written.append)
+    handed_out["pytest_terminal_summary"](reporter, exitstatus=5)
+    assert shlex.split(written[0].partition("Type: ")[2]) == ["cd", str(folder)]

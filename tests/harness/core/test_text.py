@@ -13,6 +13,7 @@ from grader.core.text import (
     points,
     quantity,
     source_text,
+    titled,
     unusual_encoding,
 )
 
@@ -131,3 +132,18 @@ def test_plain_text_keeps_its_lines_and_loses_terminal_commands() -> None:
         "0.33",
         "0.3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("Every value is wrong.", "run_x: every value is wrong"),
+        ("A mask is inverted", "run_x: a mask is inverted"),
+        ("RoPE turns pairs", "run_x: RoPE turns pairs"),
+        ("Exception", "run_x: Exception"),
+        ("run_x must return None", "run_x must return None"),
+    ],
+)
+def test_a_sentence_about_an_exercise_begins_small(sentence: str, said: str) -> None:
+    """Names keep their capitals, and so does an exception that was raised without a message."""
+    assert titled("run_x", sentence) == said

@@ -397,11 +397,22 @@ def test_one_equals_sign_in_a_condition_is_explained(source, column, said):
     assert sentence("SyntaxError: invalid syntax", source, column=column) == said
 
 
+@pytest.mark.parametrize("source", ["%matplotlib inline", "!pip install einops"])
+def test_a_line_of_a_notebook_in_a_file_is_explained(source):
+    """Students copy whole cells out of notebooks into files."""
+    assert "is for notebooks" in sentence("SyntaxError: invalid syntax", source, column=1)
+    assert sentence("SyntaxError: invalid syntax", "x = %y", column=5) is None
+
+
+STDIN_OF_PYTEST = "pytest: reading from stdin while output is captured!  Consider using `-s`."
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("TabError: inconsistent use of tabs and spaces", "Indent with spaces alone"),
         ("EOFError: EOF when reading a line", "Nobody is there to type: input()"),
+        (f"OSError: {STDIN_OF_PYTEST}", "Nobody is there to type: input()"),
         ("BdbQuit: ", "Nobody is there to type into a debugger"),
         ("KeyboardInterrupt: ", ""),
     ],
@@ -409,3 +420,9 @@ def test_one_equals_sign_in_a_condition_is_explained(source, column, said):
 def test_exceptions_of_a_program_without_a_reader_are_explained(text, said):
     """Nobody reads or types while tests run."""
     assert sentence(text).startswith(said)
+
+
+def test_the_advice_of_pytest_to_turn_capturing_off_is_not_told():
+    """With `-s` a student can type, and then fails in class."""
+    said = explanation_of(raised(f"OSError: {STDIN_OF_PYTEST}")).message
+    assert said == "the program reads from the keyboard"

@@ -291,8 +291,8 @@ COMMON = [
     (PlainType(bytes), [b"a", b"b"], None, ["a list of 2: b'a', b'b'",
                                             "b''.join(...) makes one bytes of several."]),
     (PlainType(int), [1, 2], None, ["a list of 2: 1, 2", "The test expects one value, and 2 of "
-                                    "these are 1: let run return the right one alone, the first "
-                                    "perhaps."]),
+                                    "these have the right form: let run return the right one "
+                                    "alone."]),
 ]  # fmt: skip
 
 

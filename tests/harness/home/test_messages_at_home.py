@@ -154,6 +154,16 @@ def test_an_import_error_does_not_advise_changing_folders(at_home):
     assert "There are no tests in this folder" not in done.stdout + done.stderr
 
 
+def test_a_debugger_stops_at_the_students_line_and_at_no_unwritten_function(at_home):
+    """The frames of the grader tell students nothing."""
+    printed = at_home("return x.doubled()", "--pdb").stdout
+    assert "double()\n-> return x.doubled()\n(Pdb) " in printed
+    assert "AttributeError" in printed
+    unwritten = at_home("raise NotImplementedError", "--pdb").stdout
+    assert "(Pdb)" not in unwritten
+    assert "not implemented yet" in unwritten
+
+
 def test_a_students_own_tests_keep_pytests_traceback(at_home):
     """For their own tests students expect pytest's usual traceback."""
     (at_home.folder / "tests/public/test_mine.py").write_text(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import grader.home.plugin
-from grader.testing import not_installed, plugin
+from grader.testing import hiding_file, not_installed, plugin
 from grader.testing.cases import Case, Draw
 from grader.testing.exercise import exercise
 
@@ -63,6 +63,14 @@ def test_without_a_judge_the_bench_is_at_home(monkeypatch):
 def test_advice_for_another_python_names_both():
     said = not_installed(ModuleNotFoundError("No module", name="torch"))
     assert said.startswith(f"torch is not installed for this Python, {sys.executable}: run the ")
+
+
+def test_a_file_with_the_name_of_torch_is_named(monkeypatch):
+    """Otherwise the engine's traceback says that torch has no attribute `bool`."""
+    assert hiding_file() == ""
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(__file__="/mine/torch.py"))
+    said = "your file /mine/torch.py hides the package torch: give it another name"
+    assert hiding_file() == said
 
 
 class Bench:
