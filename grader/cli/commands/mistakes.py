@@ -18,7 +18,7 @@ from grader.explain.mistakes.clusters import (
     NamedMistake,
     apply_names,
     checked_id,
-    groups_of,
+    clusters_of,
     read_names,
     write_names,
 )
@@ -135,7 +135,7 @@ def add_mistake(folder: Path, mistake: str, assignment_folder: Path) -> None:
 
 
 def _groups(folder: Path) -> list[AnswerCluster]:
-    return groups_of(Store.read(folder).wrong_answers())
+    return clusters_of(Store.read(folder).wrong_answers())
 
 
 def _chosen(groups: Sequence[AnswerCluster], wanted: str) -> AnswerCluster:

@@ -78,7 +78,7 @@ class AnswerCluster:
         return [(name, first), *([other] if other else others[:1])]
 
 
-def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster]:
+def clusters_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster]:
     """Returns the clusters of a class, the largest first.
 
     A submission with answers that no other gave is a cluster of one.
@@ -87,42 +87,42 @@ def groups_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster
     place = {submission: number for number, submission in enumerate(wrong)}
     for submission, own in wrong.items():
         for answers in own:
-            groups = by_exercise.setdefault(answers.exercise, [])
-            group = next((it for it in groups if it.answers.is_like(answers, LENIENCY)), None)
-            if group is None:
-                group = AnswerCluster(answers.exercise, answers)
-                groups.append(group)
-            group.add(submission, answers)
-    found = [group for groups in by_exercise.values() for group in groups]
+            clusters = by_exercise.setdefault(answers.exercise, [])
+            cluster = next((it for it in clusters if it.answers.is_like(answers, LENIENCY)), None)
+            if cluster is None:
+                cluster = AnswerCluster(answers.exercise, answers)
+                clusters.append(cluster)
+            cluster.add(submission, answers)
+    found = [cluster for clusters in by_exercise.values() for cluster in clusters]
 
-    def order(group: AnswerCluster) -> tuple[int, int, int]:
+    def order(cluster: AnswerCluster) -> tuple[int, int, int]:
         """Returns the sorting key: size, first member, place of the exercise in the assignment."""
-        first = group.members[0]
+        first = cluster.members[0]
         exercises = [one.exercise for one in wrong[first]]
-        return -len(group.members), place[first], exercises.index(group.exercise)
+        return -len(cluster.members), place[first], exercises.index(cluster.exercise)
 
     return _together(sorted(found, key=order))
 
 
-def _together(groups: Sequence[AnswerCluster]) -> list[AnswerCluster]:
+def _together(clusters: Sequence[AnswerCluster]) -> list[AnswerCluster]:
     """Returns the clusters, with later ones of the same cause moved into the first's `also`."""
     firsts: list[AnswerCluster] = []
     suspected: dict[str, list[AnswerCluster]] = defaultdict(list)
-    for group in groups:
-        alike = suspected[group.suspicion] if group.suspicion is not None else []
-        first = next((one for one in alike if _is_of_one_cause(group, one)), None)
+    for cluster in clusters:
+        alike = suspected[cluster.suspicion] if cluster.suspicion is not None else []
+        first = next((one for one in alike if _is_of_one_cause(cluster, one)), None)
         if first is None:
-            firsts.append(group)
-            alike.append(group)
+            firsts.append(cluster)
+            alike.append(cluster)
         else:
-            first.also.append(group)
+            first.also.append(cluster)
     return firsts
 
 
-def _is_of_one_cause(group: AnswerCluster, first: AnswerCluster) -> bool:
+def _is_of_one_cause(cluster: AnswerCluster, first: AnswerCluster) -> bool:
     """Returns whether a cluster with the same suspicion belongs to a larger one."""
-    other_exercise = group.exercise not in {one.exercise for one in (first, *first.also)}
-    return other_exercise and {*group.members} <= {*first.members}
+    other_exercise = cluster.exercise not in {one.exercise for one in (first, *first.also)}
+    return other_exercise and {*cluster.members} <= {*first.members}
 
 
 def _told(answer: WrongAnswer) -> object:

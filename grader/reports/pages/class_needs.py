@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from grader.core.evidence import Excerpt, Picture
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus, name_of_test
-from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake, groups_of, read_names
+from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake, clusters_of, read_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.suite_quality import complaints
 from grader.reports.summary import AT_LEAST, case_in_words, name_of, suspected
@@ -61,7 +61,7 @@ def nameless(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownClu
     """
     by_name = {entry.submission: entry for entry in entries}
     names = read_names(results.folder)
-    groups = [one for one in groups_of(results.wrong_answers()) if len(one.members) >= AT_LEAST]
+    groups = [one for one in clusters_of(results.wrong_answers()) if len(one.members) >= AT_LEAST]
     return [_shown(group, names, by_name, results) for group in groups[:_MOST]]
 
 

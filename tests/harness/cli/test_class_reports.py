@@ -11,7 +11,7 @@ import pytest
 from grader.core.explanation import LATE, WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Measurement
-from grader.explain.mistakes.clusters import groups_of, read_names
+from grader.explain.mistakes.clusters import clusters_of, read_names
 from grader.results.store import Store
 from tests.harness.conftest import write_files
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, not_graded, scored
@@ -170,7 +170,7 @@ def clusters(tmp_path) -> Path:
 
 def groups(folder: Path) -> list[str]:
     """Returns the ids of the groups, the largest first."""
-    return [one.id for one in groups_of(Store.read(folder).wrong_answers())]
+    return [one.id for one in clusters_of(Store.read(folder).wrong_answers())]
 
 
 def test_mistakes_lists_groups_and_on_request_who_is_alone(clusters):

@@ -14,7 +14,7 @@ from grader.explain.mistakes.clusters import (
     BadNames,
     NamedMistake,
     checked_id,
-    groups_of,
+    clusters_of,
     named,
     read_names,
     write_names,
@@ -44,7 +44,7 @@ def test_clusters_come_by_size_then_by_member_then_by_exercise():
         "c": [answers(2.0)],
         "d": [answers(1.0, exercise="run_b")],
     }
-    found = [(one.exercise, one.members) for one in groups_of(wrong)]
+    found = [(one.exercise, one.members) for one in clusters_of(wrong)]
     assert found == [("run", ["b", "c"]), ("run", ["a"]), ("run_b", ["a"]), ("run_b", ["d"])]
 
 
@@ -58,7 +58,7 @@ def test_thousands_of_clusters_without_a_common_cause_take_seconds():
         for who in range(60)
     }
     began = time.process_time()
-    assert len(groups_of(wrong)) == 60 * 60
+    assert len(clusters_of(wrong)) == 60 * 60
     assert time.process_time() - began < 10
 
 
@@ -66,7 +66,7 @@ def test_an_id_follows_from_the_answers_alone():
     """Rounding, the class and the members do not matter; the exercise and the values do."""
 
     def id_of(one: WrongAnswers) -> str:
-        (group,) = groups_of({"a": [one]})
+        (group,) = clusters_of({"a": [one]})
         return group.id
 
     first = id_of(answers(1.0, float("inf")))
@@ -84,7 +84,7 @@ def test_a_cluster_tells_its_tests_and_its_smallest_case():
     """A test with several calls is told once."""
     one = answers(1.0, size=5).answers[0]
     several = (one, replace(one, call=1, size=3), replace(one, test="u", size=4))
-    (group,) = groups_of({"a": [WrongAnswers("run", several)]})
+    (group,) = clusters_of({"a": [WrongAnswers("run", several)]})
     assert group.tests == ["t", "u"]
     assert group.smallest.size == 3
 
@@ -92,9 +92,9 @@ def test_a_cluster_tells_its_tests_and_its_smallest_case():
 def test_the_most_frequent_suspicion_counts():
     """Members without one say nothing."""
     said = ["line 3", None, "line 4", "line 4"]
-    (group,) = groups_of({str(n): [answers(1.0, suspicion=one)] for n, one in enumerate(said)})
+    (group,) = clusters_of({str(n): [answers(1.0, suspicion=one)] for n, one in enumerate(said)})
     assert group.suspicion == "line 4"
-    (silent,) = groups_of({"a": [answers(1.0)]})
+    (silent,) = clusters_of({"a": [answers(1.0)]})
     assert silent.suspicion is None
 
 
@@ -104,7 +104,7 @@ def test_two_sources_are_shown_with_different_lines_if_possible():
     def shown(*texts: str | None) -> list[str]:
         sources = [None if one is None else Excerpt("a.py", 1, (one,)) for one in texts]
         wrong = {str(n): [answers(1.0, source=one)] for n, one in enumerate(sources)}
-        (group,) = groups_of(wrong)
+        (group,) = clusters_of(wrong)
         return [name for name, _ in group.sources]
 
     assert shown("x", "x", "y") == ["0", "2"]
@@ -130,7 +130,7 @@ def test_clusters_of_one_line_and_the_same_members_are_one(second, exercise, mem
     wrong = {name: [answers(1.0, suspicion="line 3")] for name in "ab"} | {"c": []}
     for name in members:
         wrong[name] = [*wrong[name], answers(5.0, exercise=exercise, suspicion=second)]
-    groups = groups_of(wrong)
+    groups = clusters_of(wrong)
     assert len(groups) == (1 if is_one else 2)
     if is_one:
         together = [groups[0], *groups[0].also]
@@ -144,7 +144,7 @@ def test_a_third_exercise_of_one_cause_is_told_with_the_first():
         "a": [answers(1.0, **line), *(answers(1.0, exercise=f"run_{n}", **line) for n in "bc")],
         "b": [answers(1.0, **line), answers(2.0, exercise="run_b", **line)],
     }
-    first, *others = groups_of(wrong)
+    first, *others = clusters_of(wrong)
     assert [one.exercise for one in first.also] == ["run_b", "run_c"]
     assert [(one.exercise, one.members) for one in others] == [("run_b", ["b"])]
 

@@ -10,7 +10,7 @@ import pytest
 
 from grader.cli.api import batch as grade_class
 from grader.core.explanation import WrongAnswer, WrongAnswers
-from grader.explain.mistakes.clusters import BadNames, groups_of, read_names
+from grader.explain.mistakes.clusters import BadNames, clusters_of, read_names
 from grader.results.store import Store
 from tests.harness.conftest import ROOT, TINY, write_files
 
@@ -67,7 +67,7 @@ def batch(folder: Path) -> None:
 
 def groups(folder: Path) -> dict[str, list[str]]:
     """Returns the members of each group, by the group's id."""
-    return {one.id: one.members for one in groups_of(Store.read(folder / "out").wrong_answers())}
+    return {one.id: one.members for one in clusters_of(Store.read(folder / "out").wrong_answers())}
 
 
 def named_mistakes(folder: Path) -> dict[str, set[str]]:
@@ -203,7 +203,7 @@ def test_rounding_does_not_split_a_group():
     alike = [answer(0.5 + noise, 1e4 + 1e4 * noise) for noise in (0.0, 4e-7, -4e-7, 9e-7)]
     wrong = {str(one): [WrongAnswers("run", (own,))] for one, own in enumerate(alike)}
     wrong["far"] = [WrongAnswers("run", (answer(0.51, 1e4),))]
-    assert [one.members for one in groups_of(wrong)] == [["0", "1", "2", "3"], ["far"]]
+    assert [one.members for one in clusters_of(wrong)] == [["0", "1", "2", "3"], ["far"]]
 
 
 @pytest.mark.unit
@@ -213,7 +213,7 @@ def test_an_exception_on_an_unusual_shape_does_not_split_a_group():
     one, other = WrongAnswers("run", (plain, deep)), WrongAnswers("run", (plain,))
     unlike = WrongAnswers("run", (plain, replace(deep, numbers=(4.0,))))
     wrong = {"a": [one], "b": [other], "c": [unlike]}
-    assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
+    assert [group.members for group in clusters_of(wrong)] == [["a", "b"], ["c"]]
 
 
 @pytest.mark.unit
@@ -224,7 +224,7 @@ def test_a_fixed_test_does_not_split_a_group():
     after = WrongAnswers("run", (plain, replace(mended, numbers=(4.0, 5.0), inputs="y")))
     unlike = WrongAnswers("run", (plain, replace(mended, numbers=(4.0,))))
     wrong = {"a": [before], "b": [after], "c": [unlike]}
-    assert [group.members for group in groups_of(wrong)] == [["a", "b"], ["c"]]
+    assert [group.members for group in clusters_of(wrong)] == [["a", "b"], ["c"]]
 
 
 def test_stored_answers_do_not_depend_on_the_graded_draw(tmp_path):
