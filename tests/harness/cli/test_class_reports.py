@@ -112,6 +112,9 @@ def test_changes_since_an_earlier_batch_are_counted(tmp_path):
     (old / "mistakes.toml").write_text("")
     said = f"decisions.toml and mistakes.toml of {old} do not count here"
     assert said in grader_here("report", new, "--against", old).stderr
+    (new / "decisions.toml").write_text("")
+    said = f"mistakes.toml of {old} do not count here"
+    assert f"\n{said}" in f"\n{grader_here('report', new, '--against', old).stderr}"
     same = grader_here("report", new, "--against", new).stdout
     assert "0 up, 0 down, 5 with the same score\n" in same
 

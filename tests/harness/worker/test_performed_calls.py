@@ -296,6 +296,15 @@ def test_a_script_that_continues_another_repeats_no_step():
         assert Counter.made == made, other.then
 
 
+def test_a_script_continues_a_plain_call_that_made_an_object():
+    """A plain call that returns numbers leaves nothing to continue."""
+    living = Living({"run": Counter})
+    Counter.made = 0
+    perform(Counter, Call("run", {"start": 1}), Path("/nowhere"), {}, living)
+    assert value_of(script(step(Doing.READ, "number")), living) == 1
+    assert Counter.made == 1
+
+
 def test_items_go_on_where_the_script_stopped():
     living = Living({"run": Counter})
     items = step(Doing.ITERATE)

@@ -317,6 +317,10 @@ CULPRITS = [
     ("return x + {}.get(nothing())\ndef nothing(): 0", None),
     ("return f(nothing(), x + {}.get(1))\ndef nothing(): 0\ndef f(*_): 0", None),
     ("a, b = nothing()\ndef nothing(): 0", 2),
+    ("y = None\n    z = None\n    return y + z", None),
+    ("y = None\n    y, z = both(y, x)\n    return y + z\ndef both(a, b):\n    return a, b", 1),
+    ("y = None\n    y, z = both(y, x)\n    return y + z\ndef both(a, b):\n    a = None\n"
+     "    return a, b", None),
     ("return both(x)\ndef both(x, y=None):\n    return x + y", None),
     ("return both(x)\ndef both(x, *, y=None):\n    return x + y", None),
     ("return both(x, None)\ndef both(x, y):\n    return x + y", 1),
