@@ -12,6 +12,7 @@ from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
 from grader.core.explanation import LATE
 from grader.core.text import enumerated
 from grader.explain.mistakes.clusters import FILE as NAMES
+from grader.grading.options import Options
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, current_report, write_report
@@ -25,8 +26,8 @@ from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 from grader.results.store import Store
 
-# In seconds; three times the default.
-_LONGER = 60
+# The time that is advised for explanations that ended late, in times of the batch.
+_LONGER = 3
 ANONYMOUS = "report-anonymous"
 BY_THEMSELVES = (
     "names, ids and addresses of the class are numbers; what students call themselves otherwise, "
@@ -77,8 +78,12 @@ def report(
     if written.changes is not None:
         click.echo(_changes_in_words(written.changes))
     if against is not None:
-        files = [name for name in (DECISIONS, NAMES) if (against / name).is_file()]
-        if absent := [name for name in files if not (folder / name).exists()]:
+        absent = [
+            name
+            for name in (DECISIONS, NAMES)
+            if (against / name).is_file() and not (folder / name).exists()
+        ]
+        if absent:
             said = f"{enumerated(absent)} of {against} do not count here: copy the files"
             say(f"{said}, and tables they name; then: grader mistakes {shlex.quote(str(folder))}")
     print_next_steps(results, written)
@@ -110,7 +115,8 @@ def print_next_steps(results: Results, written: Report) -> None:
     steps = [*written.needs]
     if lacks := results.lacks():
         noun = "submission is" if len(lacks) == 1 else "submissions are"
-        longer = f" --explain-timeout {_LONGER}" if LATE in lacks else ""
+        seconds = _LONGER * Options.from_json(results.options() or {}).explain_seconds
+        longer = f" --explain-timeout {seconds:g}" if LATE in lacks else ""
         said = f"{len(lacks)} {noun} not fully explained"
         steps.append((said, f"grader explain RESULTS{longer}"))
     steps.append(("hand grades on", "grader export RESULTS --format csv --out grades.csv"))
@@ -130,8 +136,7 @@ def write_pages(results: Results) -> None:
     try:
         print_next_steps(results, current_report(results, place) or write_report(results, place))
     except BadDecisions as refusal:
-        said = f"{refusal}\nno report is written until this is fixed; the grades are kept"
-        say(said)
+        say(f"{refusal}\nno report is written until this is fixed; the grades are kept")
     except NotWritten as refusal:
         say(f"{refusal}; the grades are kept")
 
