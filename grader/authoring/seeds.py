@@ -50,29 +50,30 @@ class SeedResult:
 class Steadiness:
     """The results of each subject, seed by seed; `problems` name the tasks that were not done."""
 
-    came: tuple[tuple[Subject, tuple[SeedResult, ...]], ...]
+    subjects: tuple[tuple[Subject, tuple[SeedResult, ...]], ...]
     seeds: int
     problems: tuple[str, ...] = ()
 
     @property
     def unjust(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """Returns the right functions that fail a test."""
-        return self._those(True, lambda came: any(each.failed for each in came))
+        return self._those(True, lambda results: any(each.failed for each in results))
 
     @property
     def uncaught(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """Returns the wrong functions that pass every test under some seed."""
-        return self._those(False, lambda came: not all(each.failed for each in came))
+        return self._those(False, lambda results: not all(each.failed for each in results))
 
     @property
     def varying(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
         """Returns the wrong functions whose score depends on the seed."""
-        return self._those(False, lambda came: len({each.score for each in came}) > 1)
+        return self._those(False, lambda results: len({each.score for each in results}) > 1)
 
     def _those(
         self, right: bool, are_meant: Callable[[Sequence[SeedResult]], bool]
     ) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        return [(it, came) for it, came in self.came if it.is_right is right and are_meant(came)]
+        own = (one for one in self.subjects if one[0].is_right is right)
+        return [(subject, results) for subject, results in own if are_meant(results)]
 
     @property
     def holds(self) -> bool:
@@ -82,37 +83,34 @@ class Steadiness:
     def in_words(self) -> Iterator[str]:
         """Yields the results that depend on the seed, with tests and seeds, then a summary."""
         yield from self.problems
-        for subject, came in self.unjust:
-            yield from (
-                f"{subject.name} fails {test} with {share}" for test, share in _shares(came).items()
-            )
-        for subject, came in self.uncaught:
-            share = _share(sum(not each.failed for each in came), len(came))
+        for subject, results in self.unjust:
+            for test, share in _shares(results).items():
+                yield f"{subject.name} fails {test} with {share}"
+        for subject, results in self.uncaught:
+            share = _share(sum(not each.failed for each in results), len(results))
             yield f"{subject.name} in {subject.exercise} passes every test with {share}"
-        for subject, came in self.varying:
-            scores = [each.score for each in came]
+        for subject, results in self.varying:
+            scores = [each.score for each in results]
             yield (
                 f"{subject.name} in {subject.exercise} gets {min(scores):g} to {max(scores):g} "
                 "points; it fails"
             )
-            passed = {test for each in came for test in each.passed}
-            yield from (
-                f"    {test} with {share}"
-                for test, share in _shares(came).items()
-                if test in passed
-            )
-        right = sum(subject.is_right for subject, _ in self.came)
+            passed = {test for each in results for test in each.passed}
+            for test, share in _shares(results).items():
+                if test in passed:
+                    yield f"    {test} with {share}"
+        right = sum(subject.is_right for subject, _ in self.subjects)
         yield (
             f"{self.seeds} seeds: {right} right functions, {len(self.unjust)} with points lost; "
-            f"{len(self.came) - right} wrong ones, {len(self.uncaught)} not always caught, "
-            f"{len(self.varying)} with a score that hangs on the seed"
+            f"{len(self.subjects) - right} wrong ones, {len(self.uncaught)} not always caught, "
+            f"{len(self.varying)} with a score that depends on the seed"
         )
 
 
-def _shares(came: Sequence[SeedResult]) -> dict[str, str]:
+def _shares(results: Sequence[SeedResult]) -> dict[str, str]:
     """Returns each failed test's share of failures among the seeds under which it was run."""
-    passed = Counter(test for each in came for test in each.passed)
-    failed = Counter(test for each in came for test in each.failed)
+    passed = Counter(test for each in results for test in each.passed)
+    failed = Counter(test for each in results for test in each.failed)
     return {test: _share(number, number + passed[test]) for test, number in failed.items()}
 
 
@@ -154,7 +152,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
         exercise, seed = task
         judge = Judge(suite, seed, stops_at_failures=True)
         return [
-            _came(
+            _graded(
                 judge, GivenFunctions(root, one.functions, references), exercise, values[exercise]
             )
             for one in subjects[exercise]
@@ -163,19 +161,19 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
     # The costliest exercises come first, so that no processor waits for the last one.
     first = sorted(subjects, key=lambda exercise: -len(subjects[exercise]))
     tasks = [(exercise, seed) for exercise in first for seed in range(1, seeds + 1)]
-    came: dict[str, list[list[SeedResult]]] = {exercise: [] for exercise in subjects}
+    results: dict[str, list[list[SeedResult]]] = {exercise: [] for exercise in subjects}
     problems = []
     # One task for each child: a function's state from one seed must not reach another seed.
-    results = Children(examine, jobs, _SECONDS, most_tasks=1).done(tasks)
-    for done, (number, result) in enumerate(results, start=1):
+    children = Children(examine, jobs, _SECONDS, most_tasks=1)
+    for done, (number, result) in enumerate(children.done(tasks), start=1):
         exercise, seed = tasks[number]
         if isinstance(result, str):
             problems.append(f"{exercise} was not tried with the seed {seed}, {result}")
         else:
-            came[exercise].append(result)
+            results[exercise].append(result)
         progress(done, len(tasks))
     rows = [
-        (subject, tuple(each[place] for each in came[exercise]))
+        (subject, tuple(each[place] for each in results[exercise]))
         for exercise, own in subjects.items()
         for place, subject in enumerate(own)
     ]
@@ -208,7 +206,7 @@ class _Digesting:
         return replace(answer, digest=hashlib.sha256(frame).digest(), size=len(frame))
 
 
-def _came(judge: Judge, functions: GivenFunctions, exercise: str, values: int) -> SeedResult:
+def _graded(judge: Judge, functions: GivenFunctions, exercise: str, values: int) -> SeedResult:
     """Grades one exercise; stops after its `values` tests of values if none of them passes."""
     verdicts: list[Verdict] = []
     for verdict in judge.grade(_Digesting(functions), (exercise,)):

@@ -6,7 +6,6 @@ module.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ _IN_WORDS = {0: "none", 50: "half"}  # by percent
 MOST_POINTS = 1e12
 
 
-@functools.lru_cache(maxsize=4096)
 def hundredths(points: float) -> int:
     """Returns points as a whole number of hundredths."""
     return round(100 * points)

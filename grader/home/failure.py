@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -146,13 +147,13 @@ def _side_by_side(
             ),
         ]
         drawn = "   ".join(cell.ljust(width) for cell in cells)
-        yield f"{(rows.start or 0) + place:>4}  {drawn}".rstrip()
+        yield f"{rows.start + place:>4}  {drawn}".rstrip()
 
 
 def _window(worst: int, size: int) -> slice:
     """Returns the bounds of at most `_SIDE` rows or columns around the worst one."""
-    start = min(max(worst - _SIDE // 2, 0), max(size - _SIDE, 0))
-    return slice(start, min(start + _SIDE, size))
+    start = max(min(worst - _SIDE // 2, size - _SIDE), 0)
+    return slice(start, start + _SIDE)
 
 
 def _range(numbers: torch.Tensor) -> tuple[float, float]:
@@ -161,10 +162,10 @@ def _range(numbers: torch.Tensor) -> tuple[float, float]:
 
 
 def _shade(value: float, scale: tuple[float, float], levels: str, ink: Ink) -> str:
-    if value != value:
+    if math.isnan(value):
         return ink.nan
-    low, high = scale
-    if value in (float("inf"), float("-inf")):
+    if math.isinf(value):
         return ink.infinite
+    low, high = scale
     share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 1.0
     return levels[min(int(share * len(levels)), len(levels) - 1)]

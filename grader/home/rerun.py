@@ -63,8 +63,8 @@ def rerun(
     """Runs an exercise's tests with `ask` in the place of the bench's calls; keeps their answers.
 
     Leaves out tests with an aspect of NOT_TELLING. Begins no test after `own_time` reached `end`,
-    nor after a call that took too long. A test that imports packages, which later tests then find
-    imported, puts the end off by its time.
+    nor after a call that took too long. The time of a test that imports modules does not count:
+    later tests find them imported.
     """
     reran = RerunAnswers()
     for test in tests:

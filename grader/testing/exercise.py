@@ -40,7 +40,7 @@ def _aspect(name: str) -> Aspect:
     try:
         return Aspect(name)
     except ValueError:
-        raise ValueError(f"{name!r} is no aspect: {meant(name, Aspect)}") from None
+        raise ValueError(f"there is no aspect {name!r}: {meant(name, Aspect)}") from None
 
 
 def membership(item: pytest.Item) -> Membership | None:

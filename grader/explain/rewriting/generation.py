@@ -168,7 +168,7 @@ def _head_lines(node: ast.stmt) -> int:
 
 Family = Callable[[Setting, Any], Iterator[Draft]]
 OF_VALUES: tuple[Family, ...] = (
-    operators.tests,
+    operators.conditions,
     transplants.factors,
     forgotten.values,
     forgotten.conditions,

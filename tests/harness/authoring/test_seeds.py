@@ -68,7 +68,7 @@ def test_verify_reports_that_no_score_depends_on_the_seed(grader, tiny):
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{SEEDS} seeds: " in done.stdout
     assert "0 with points lost" in done.stdout
-    assert "0 not always caught, 0 with a score that hangs on the seed" in done.stdout
+    assert "0 not always caught, 0 with a score that depends on the seed" in done.stdout
 
 
 def test_verify_reports_mistakes_that_only_some_seeds_catch(grader, unsteady):
@@ -150,7 +150,7 @@ def test_results_that_depend_on_the_seed_are_told_with_their_share(came, problem
     right, unjust, wrong, uncaught, varying = counts
     assert last == (
         f"4 seeds: {right} right functions, {unjust} with points lost; {wrong} wrong ones, "
-        f"{uncaught} not always caught, {varying} with a score that hangs on the seed"
+        f"{uncaught} not always caught, {varying} with a score that depends on the seed"
     )
     assert found.holds is not bool(lines)
 
@@ -175,7 +175,9 @@ def test_a_function_is_graded_only_as_far_as_its_points_need(tmp_path):
     assert found.problems == tuple(
         f"run_count was not tried with the seed {seed}, {DIED}" for seed in (1, 2)
     )
-    came = dict(zip(((one.name, one.exercise) for one, _ in found.came), found.came, strict=True))
+    came = dict(
+        zip(((one.name, one.exercise) for one, _ in found.subjects), found.subjects, strict=True)
+    )
     values = ("tests/public/test_tiny.py::test_doubles",)
     values += ("tests/hidden/test_tiny.py::test_doubles_any_shape[(4,)]",)
     _, results = came["tripled, way 1,", "run_double"]

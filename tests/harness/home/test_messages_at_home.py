@@ -215,17 +215,28 @@ def test_a_picture_shows_the_two_worst_slices():
     answer[1, 0, 0], answer[3, 0, 0], answer[4, 0, 0] = 1.0, 9.0, 4.0
     lines = drawn(answer, expected, "the leading axis", "rows", "columns")
     assert [line for line in lines if line.startswith("at ")] == ["at [3]:", "at [4]:"]
+    answer[1], answer[3] = 0.0, 1e-9
+    lines = drawn(answer, expected, "the leading axis", "rows", "columns")
+    assert [line for line in lines if line.startswith("at ")] == ["at [4]:"]
 
 
 @pytest.mark.unit
-def test_a_large_picture_is_cut_around_the_worst_number():
+def test_a_small_difference_is_not_blank():
+    """A blank would look as if nothing were wrong there."""
+    last = drawn(torch.tensor([[0.01, 1.0]]), torch.zeros(1, 2), "a", "b")[-1]
+    assert last.endswith("..##")
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("worst", "first"), [(30, "24"), (39, "28"), (0, "0")])
+def test_a_large_picture_is_cut_around_the_worst_number(worst, first):
     """Twelve rows and columns remain, numbered as in the tensor."""
     expected = torch.zeros(40, 40)
     answer = expected.clone()
-    answer[30, 5] = 1.0
+    answer[worst, 5] = 1.0
     lines = drawn(answer, expected, "rows", "columns")
     assert len(lines) == 2 + 12
-    assert lines[2].split()[0] == "24"
+    assert lines[2].split()[0] == first
     assert max(map(len, lines)) < 100
 
 

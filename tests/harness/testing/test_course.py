@@ -174,7 +174,8 @@ def test_a_test_belongs_to_an_exercise_an_aspect_and_weighs_one():
 def test_an_unknown_aspect_is_refused_where_it_is_written(name):
     for mark in (lambda: aspect(name), lambda: exercise("run_x", aspect=name)):
         with pytest.raises(
-            ValueError, match=f"{name!r} is no aspect: (did you mean values|there is values, )"
+            ValueError,
+            match=f"there is no aspect {name!r}: (did you mean values|there is values, )",
         ):
             mark()
 

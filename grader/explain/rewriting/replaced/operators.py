@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -58,13 +59,13 @@ _TERMS = (ast.Add, ast.Sub)
 def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     """Yields another operator, swapped or dropped operands, or moved parentheses."""
     symbol = _SYMBOLS.get(type(node.op))
-    if symbol is None or (
-        isinstance(node.left, (ast.Constant, ast.JoinedStr))
-        and isinstance(getattr(node.left, "value", ""), str)
-    ):
+    match node.left:
+        case ast.JoinedStr() | ast.Constant(value=str()):
+            return  # text that is formatted or joined
+    if symbol is None:
         return
     subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
-    for other, cost in _OTHERS.get(symbol, {}).items():
+    for other, cost in _OTHERS[symbol].items():
         yield _operator(setting, node, node.left, node.right, other, symbol, cost, subject)
     is_mask = setting.scopes.nature(node) is Nature.MASK
     is_union = isinstance(node.op, ast.BitOr) and not is_mask
@@ -99,7 +100,7 @@ def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
 def logic(setting: Setting, node: ast.BoolOp) -> Iterator[Draft]:
     """Yields `or` for `and`, `and` for `or`, and dropped conditions."""
     symbol, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
-    for left, right in zip(node.values, node.values[1:], strict=False):
+    for left, right in itertools.pairwise(node.values):
         yield _operator(setting, node, left, right, other, symbol, SLIP, "joined conditions")
     if len(node.values) == 2:
         for kept in node.values:
@@ -125,7 +126,7 @@ def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
     yield wrap(setting, node.test, "not ", "", "condition", SLIP, "a condition")
 
 
-def tests(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a negated or constant condition of an `if` or a `while`, or a check for None."""
     home = setting.home(node)
     if home.field != "test" or not isinstance(home.parent, (ast.If, ast.While)):
