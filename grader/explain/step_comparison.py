@@ -176,7 +176,7 @@ def steps_seen(
     astray = misplaced(sightings, _first_shapes(right))
     names = [name for name in right if name not in known.doubtful | known.unseen]
     shapes = {name: shape for name, shape in found.items() if name not in astray}
-    sizes = {record.value.numel() for record in records}
+    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in records}
     possible = {name for name in names if any(_may_be(form, sizes) for form in right[name])}
     wrong = _first_wrong(names, shapes, fixed, possible | {RESULT})
     before = names[: names.index(wrong)] if wrong is not None else []
@@ -213,14 +213,16 @@ def _first_wrong(
     return None
 
 
-def _may_be(step: torch.Tensor, sizes: Collection[int]) -> bool:
+def _may_be(step: torch.Tensor, sizes: Collection[tuple[int, bool]]) -> bool:
     """Returns whether a value of one of these sizes may be a step, or what a loop makes of it.
 
-    Loops go over sequences or heads: over axes before the last two.
+    Loops go over sequences or heads: over axes before the last two. Each size says whether the
+    value has fractions. A step with fractions is no value without, such as a mask.
     """
     lead = [size for size in step.shape[:-2] if size > 1]
     cuts = (some for many in range(len(lead) + 1) for some in itertools.combinations(lead, many))
-    return any(step.numel() // math.prod(cut) in sizes for cut in cuts)
+    kinds = {True, step.is_floating_point()}
+    return any((step.numel() // math.prod(cut), kind) in sizes for cut in cuts for kind in kinds)
 
 
 def _shapes(

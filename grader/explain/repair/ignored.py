@@ -39,8 +39,8 @@ def ignored(
     """Returns the only parameter or result that functions run by wrong calls never use, or None.
 
     `passed` holds the lines that wrong calls run. Right code may not need an argument of the
-    adapter. A parameter with such a name therefore counts only if every wrong call in `asked`
-    passes it, and some right call does not.
+    adapter. A parameter with such a name therefore counts only if it tells wrong calls in `asked`
+    from a right one.
     """
     arguments = {name for one in asked for name in one.question.call.arguments}
     run: dict[Function, str] = {}
@@ -103,8 +103,13 @@ def _is_overridden(node: Function, classes: Sequence[ast.ClassDef]) -> bool:
 
 
 def _is_decisive(name: str, asked: Sequence[CheckedCall]) -> bool:
-    """Returns whether all wrong calls pass a parameter and some right call does not."""
+    """Returns whether all wrong calls pass a parameter and some right call does not.
+
+    If every wrong call has a flag that is False, some right call has one that is True.
+    """
     wrong = [one.question.call.arguments.get(name) for one in asked if not one.right]
     right = [one.question.call.arguments.get(name) for one in asked if one.right]
+    if wrong and all(value is False for value in wrong):
+        return any(value is True for value in right)
     is_given = [value is not None and value is not False for value in wrong]
     return all(is_given) and any(value is None or value is False for value in right)

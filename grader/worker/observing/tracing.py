@@ -54,15 +54,16 @@ class _Return:
 class _Operation:
     """A torch function that the submission called: its dtypes in and out, and its line.
 
-    `cuts` says whether an input needs a gradient and the output does not. `parents` are the places
-    of the operations that made the inputs. `derived` are the dtypes of float inputs that come from
-    the call's own input.
+    `cuts` says whether an input needs a gradient and the output does not, `keeps` whether the
+    output does. `parents` are the places of the operations that made the inputs. `derived` are the
+    dtypes of float inputs that come from the call's own input.
     """
 
     inputs: frozenset[torch.dtype]
     output: torch.dtype
     line: Line
     cuts: bool
+    keeps: bool
     parents: tuple[int, ...] = ()
     derived: frozenset[torch.dtype] = frozenset()
 
@@ -109,9 +110,10 @@ class Tracer(Onlooker):
         stack = self._lines.stack(frame)
         if not stack:
             return
-        had = output.is_floating_point() and any(one.requires_grad for one in tensors)
+        had = output.is_floating_point() and any(map(_needs_gradient, tensors))
         takes_values = not _OF_A_FORM.fullmatch(getattr(function, "__name__", ""))
-        cuts = had and takes_values and not output.requires_grad
+        keeps = _needs_gradient(output)
+        cuts = had and takes_values and not keeps
         line = self._lines_without_gradient(frame) if cuts else None
         while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
             stack = stack[:-1]
@@ -125,7 +127,7 @@ class Tracer(Onlooker):
         )
         self._makers[id(output)] = weakref.ref(output), len(self._operations)
         self._operations.append(
-            _Operation(dtypes, output.dtype, line or stack[-1], cuts, parents, derived)
+            _Operation(dtypes, output.dtype, line or stack[-1], cuts, keeps, parents, derived)
         )
 
     def _maker(self, tensor: torch.Tensor) -> int | None:
@@ -200,7 +202,7 @@ class Tracer(Onlooker):
         """Returns the only line that cut the gradient on the way to a result, if there is one.
 
         If no cut is seen to lead to the result, because it passed through numpy, the line is the
-        only one of the call.
+        only one of the call. A cut does not count if others carry the gradient past it.
         """
         cuts: set[Line] = set()
         found: set[int] = set()
@@ -217,7 +219,9 @@ class Tracer(Onlooker):
                 left += operation.parents
         # A comparison on the way loses the gradient as well, and is no cut.
         if all(self._operations[place].output.is_floating_point for place in found):
-            cuts = cuts or {one.line for one in self._operations if one.cuts}
+            passed = {place for one in self._operations if one.keeps for place in one.parents}
+            made = enumerate(self._operations)
+            cuts = cuts or {one.line for place, one in made if one.cuts and place not in passed}
         return cuts.pop() if len(cuts) == 1 else None
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
@@ -254,6 +258,13 @@ class Tracer(Onlooker):
                         return Line(self._lines.place(file), said, source)
             frame = frame.f_back
         return None
+
+
+def _needs_gradient(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor needs a gradient; inside `vmap`, the tensor under it says so."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor.requires_grad
 
 
 def _last_setting(name: str, returned: _Return) -> ast.Assign | None:

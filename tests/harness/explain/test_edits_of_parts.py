@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.harness.undoing import assert_undone, edits_of, table_of
@@ -136,3 +138,34 @@ def test_the_size_of_a_part_is_no_axis(call, is_axis):
     """The axis comes after it."""
     edits = edits_of(f"import torch\ndef parts(x, n):\n    return {call}\n", [3])
     assert any(edit.subject == "an axis of `split`" for edit in edits) is is_axis
+
+
+BLOCKWISE = """
+class Config:
+    block: int = 128
+BLOCK = 128
+def attend(q=None, /, k=None, block=128, *, more, size=128):
+    block = 128
+    for start in range(0, k.shape[-2], {step}):
+        q = q + k[start : start + {step}].sum()
+    return q
+def all_heads(q, k, config):
+    return attend(q, k, 128) + attend(q, k, block=128, size=128)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "changed"),
+    [
+        ("block", {4, 5, 11}),
+        ("config.block", {4, 5, 11}),
+        ("size", {3, 4, 5, 6, 11}),
+        ("BLOCK", {3, 5, 6, 11}),
+        ("2", {3, 4, 5, 6, 11}),
+    ],
+)
+def test_the_size_of_blocks_is_not_changed(step, changed):
+    """With blocks as large as the input, a loop has one round, and its fault does not show."""
+    program = BLOCKWISE.format(step=step)
+    made = ((edit.line, edit.applied(program).splitlines()) for edit in edits_of(program))
+    assert {line for line, own in made if re.search(r"\b(127|129|256)\b", own[line - 1])} == changed

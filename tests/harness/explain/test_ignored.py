@@ -118,6 +118,21 @@ def test_an_unused_adapter_parameter_is_named_only_if_it_decides_the_answer(tmp_
     )
 
 
+@pytest.mark.parametrize("wrong", [True, False])
+def test_an_unused_flag_is_named_if_only_one_of_its_values_has_right_answers(tmp_path, wrong):
+    """The code behaves as with the other value always. A mask that no wrong call has is no flag."""
+    adapter = "def run_attention(q, is_causal):\n    return attend(q)\n"
+    decides = (checked_call(not wrong, is_causal=False), checked_call(wrong, is_causal=True))
+    assert unused_in_words(tmp_path, adapter, "adapters.py", decides) == (
+        "`is_causal` is never used in `run_attention` (adapters.py:1)."
+    )
+    both = (*decides, checked_call(False, is_causal=wrong))
+    assert unused_in_words(tmp_path, adapter, "adapters.py", both) is None
+    masked = IN_A_FUNCTION.replace("attend", "run_attention")
+    of_none = (checked_call(False, mask=None), checked_call(True, mask=True))
+    assert unused_in_words(tmp_path, masked, "adapters.py", of_none) is None
+
+
 def test_a_method_overridden_by_a_later_generation_is_not_named(tmp_path):
     """The class between them has no such method."""
     derived = (

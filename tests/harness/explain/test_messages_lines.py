@@ -66,6 +66,29 @@ def traced(function, what: Traced, root: Path) -> int | None:
             FIRST + 1,
         ),
         ("    y = torch.tensor(x)\n    return y", Traced.GRADIENT, FIRST),
+        # Where it ends behind a value that no operation of torch carries on, a constant is not it.
+        (
+            "    y = x - x.amax().detach()\n    return torch.tensor(y.tolist())",
+            Traced.GRADIENT,
+            None,
+        ),
+        (
+            "    y = x - x.amax().detach()\n    return torch.tensor(y.detach().tolist())",
+            Traced.GRADIENT,
+            FIRST + 1,
+        ),
+        (
+            "    def scores(w):\n        y = (x @ w).detach()\n        return 2 * y\n"
+            "    return torch.vmap(scores)(torch.ones(1, 3, 3))[0]",
+            Traced.GRADIENT,
+            FIRST + 1,
+        ),
+        (
+            "    def scores(w):\n        y = x @ w\n        z = y.detach()\n        return 2 * z\n"
+            "    return torch.vmap(scores)(torch.ones(1, 3, 3))[0]",
+            Traced.GRADIENT,
+            FIRST + 2,
+        ),
         ("    y = torch.zeros_like(x)\n    y.data[:] = 2 * x\n    return y", Traced.GRADIENT, None),
         (
             "    y = torch.zeros_like(x)\n    y[:] = x.detach()\n    return y",

@@ -162,6 +162,26 @@ def test_a_step_of_which_nothing_was_seen_is_not_called_wrong(computed, right):
     assert [one.right for one in found] == right
 
 
+def test_a_mask_as_large_as_a_slice_of_the_scores_is_not_taken_for_them():
+    """A mask is True or False: what is computed in blocks of keys may be right beside it."""
+    draw = torch.Generator().manual_seed(1)
+    queries, scores, result = (
+        torch.rand(*shape, generator=draw) for shape in ((2, 3, 5, 4), (2, 3, 5, 5), (2, 3, 5, 2))
+    )
+    mask = torch.ones(5, 5).tril().bool()
+    own = {"queries": [queries], "mask": [mask], "scores": [scores], RESULT: [result]}
+    blocks = [torch.rand(2, 3, 5, many, generator=draw) for many in (2, 3)]
+    records = [record(value, number) for number, value in enumerate((queries, mask, *blocks))]
+    assert [one.right for one in steps_seen(records, own, fixed={"mask"})] == [
+        True,
+        True,
+        None,
+        False,
+    ]
+    other = [record(queries), record(~mask, 2)]
+    assert [one.right for one in steps_seen(other, own)] == [True, False, None, None]
+
+
 def test_a_step_that_is_nearly_right_ends_what_is_told():
     """A norm with a wrong eps is off by less than a thousandth, as rounding may be elsewhere."""
     nearly = [record(X), record((X * 3 + 1) * 1.0005, 2)]

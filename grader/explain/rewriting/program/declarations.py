@@ -57,7 +57,8 @@ class Declared:
 
     `functions` holds constructors under the names of their classes. `made` gives the class of a
     variable or an attribute. `recipes` holds the expressions that variables are set to. `words`
-    holds the strings that the program compares with or looks up by.
+    holds the strings that the program compares with or looks up by. `strides` are the names of
+    the steps in which loops count.
     """
 
     functions: dict[str, CallSignature]
@@ -65,6 +66,7 @@ class Declared:
     made: dict[str, str]
     recipes: dict[str, tuple[str, ...]]
     words: tuple[str, ...]
+    strides: frozenset[str]
 
 
 @functools.lru_cache(maxsize=512)
@@ -109,7 +111,17 @@ def declarations(tree: ast.Module) -> Declared:
                 if len(recipes.get(name, ())) < MOST_RECIPES:
                     value = node.value.body if isinstance(node.value, ast.IfExp) else node.value
                     recipes[name] = (*recipes.get(name, ()), ast.unparse(value))
-    return Declared(functions, classes, made, recipes, _words(tree))
+    return Declared(functions, classes, made, recipes, _words(tree), frozenset(_strides(tree)))
+
+
+def _strides(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="range"),
+                args=[_, _, ast.Name(id=name) | ast.Attribute(attr=name)],
+            ):
+                yield name
 
 
 def _class(node: ast.ClassDef) -> DeclaredClass:

@@ -32,7 +32,7 @@ class ProgramIndex:
 
     Declarations of imported files count like the program's own, because names alone identify them.
     `elsewhere` holds files that the program may import. `users` holds files that import the
-    program: only their words count, because the program cannot call their functions.
+    program: only their words and strides count, because the program cannot call their functions.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class ProgramIndex:
         self._made = dict(ChainMap(*(one.made for one in known)))
         asking = (*known, *(one for text in users if (one := declared_in(text)) is not None))
         self.words = tuple(dict.fromkeys(word for one in asking for word in one.words))
+        self.strides = frozenset(name for one in asking for name in one.strides)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
         """Returns the signature of the function, method, class or instance that is called."""
