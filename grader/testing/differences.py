@@ -177,6 +177,11 @@ _NAN = (
     "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
     f"numbers, or softmax over only -inf. {_UNWRITTEN}"
 )
+_GRADIENT = "the gradient of "
+_NAN_BACKWARD = (
+    "A gradient can be NaN though the result is right: after an overflow (exp(100) in float32), "
+    "at sqrt(0), and from what torch.where leaves out."
+)
 _INFINITE = (
     "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "
     f"dtype, like exp(89) in float32. {_UNWRITTEN}"
@@ -226,10 +231,10 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
     lines = [headline(what, comparison, axes)]
     is_measured = math.isfinite(comparison.measurement.error_over_tolerance)
     if bool(comparison.got.isnan().all()) and bool(comparison.strange.all()):
-        lines.append(_NAN)
+        lines += _reasons_for_nan(what)
     elif bool(comparison.strange.any()):
         lines.append(f"{_amount(what, comparison)}{_strange(comparison, comparison.strange)}")
-        lines += _rows_without_a_number(comparison, axes)
+        lines += _rows_without_a_number(what, comparison, axes)
     elif comparison.boolean:
         lines.append(f"{_amount(what, comparison)}: {_untrue(comparison)}")
     elif not comparison.got.ndim:
@@ -352,7 +357,14 @@ def _strange(comparison: Comparison, wrong: torch.Tensor) -> str:
     return told and f": {told}" + (f", the first at index {list(first)}" if first else "")
 
 
-def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
+def _reasons_for_nan(what: str) -> Iterator[str]:
+    """Yields how NaN can arise, also in the gradient of an argument while the result is right."""
+    yield _NAN
+    if what.startswith(_GRADIENT) and what.removeprefix(_GRADIENT).isidentifier():
+        yield _NAN_BACKWARD
+
+
+def _rows_without_a_number(what: str, comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
     """Yields which whole rows are NaN, if any, and how NaN or infinity can arise."""
     nan = comparison.strange & comparison.got.isnan()
     if not bool(nan.any()):
@@ -365,7 +377,7 @@ def _rows_without_a_number(comparison: Comparison, axes: Sequence[str]) -> Itera
         count = int(rows.sum())
         are = "1 whole row is" if count == 1 else f"{count} whole rows are"
         yield f"{are} NaN, all along {axes[-1]}, the first of them {first}."
-    yield _NAN
+    yield from _reasons_for_nan(what)
 
 
 def _where(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:

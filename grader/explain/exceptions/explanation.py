@@ -46,6 +46,8 @@ def explanation_of(raised: Raised) -> Explanation | None:
 
 
 _MESSAGE, _BEGINNING = 300, 200
+# A part of a word at a cut; a longer one is kept.
+_WORD_BEGUN, _WORD_ENDED = re.compile(r"(?<=\s)\S{1,20}$"), re.compile(r"^\S{1,20}(?=\s)")
 _ARGUMENTS = 500
 _LINES, _LINE = 10, 120
 _METHODS = 3
@@ -106,9 +108,8 @@ def _account(raised: Raised, explanation: Explanation | None, call: Call | None)
 def _headline(raised: Raised, text: str | None) -> str:
     message = " ".join(plain(raised.message if text is None else text).split())
     if len(message) > _MESSAGE:
-        message = (
-            f"{message[:_BEGINNING].rstrip()} … {message[_BEGINNING - _MESSAGE + 3 :].lstrip()}"
-        )
+        first, last = message[:_BEGINNING], message[_BEGINNING - _MESSAGE + 3 :]
+        message = f"{_WORD_BEGUN.sub('', first).rstrip()} … {_WORD_ENDED.sub('', last).lstrip()}"
     said = f"{plain(raised.kind)}: {message}" if message else plain(raised.kind)
     needed = needed_python(raised)
     if not needed:

@@ -41,6 +41,11 @@ ROWS: tuple[Row, ...] = (
     ),
     *rows("what a sign applies to", CHANGE, ("-($x ** $a)", "$x ** -$a")),
     *rows(
+        "which part of a module is read",
+        CHANGE,
+        ("$m.named_parameters()", "$m.state_dict().items()"),
+    ),
+    *rows(
         "which term has the minus sign",
         SLIP,
         ("($a, -$b)", "(-$a, $b)"),
@@ -60,6 +65,19 @@ ROWS: tuple[Row, ...] = (
         *(
             (f"$a {sign} $b if $c else $d", f"$a {sign} ($b if $c else $d)")
             for sign in ("+", "-", "*", "/")
+        ),
+    ),
+    *rows(
+        "which operand belongs inside a call",
+        CHANGE,
+        *(
+            pair
+            for sign in ("+", "-", "*", "/")
+            for pair in (
+                (f"$function($x {sign} $y)", f"$function($x) {sign} $y"),
+                (f"$function($x {sign} $y)", f"$x {sign} $function($y)"),
+                (f"$function($x) {sign} $y", f"$function($x {sign} $y)"),
+            )
         ),
     ),
     *rows(

@@ -87,6 +87,12 @@ def running(blocks, largest, training):
         return rows, columns
     return total
 
+def gated(x, gate):
+    return torch.tanh(x) * gate
+
+def saved(model):
+    return dict(model.state_dict().items())
+
 class Pairs:
     def of(self, x, n, k):
         for part in (*x.split(n, dim=-1), *x.chunk(k, dim=-1)):
@@ -103,6 +109,11 @@ SLIPS = {
         ('"o": ("out", "out")', '"o": ("out", "qkv")'),
         ('indexing="ij"', 'indexing="xy"'),
         ("training is False", 'training is "False"'),
+    ],
+    "what a call is given": [
+        ("torch.tanh(x) * gate", "torch.tanh(x * gate)"),
+        ("model.state_dict().items()", "model.named_parameters()"),
+        ("total = total + block.exp()", "total += block.exp()"),
     ],
     "keys and options": [
         ("DEFAULTS | options", "options | DEFAULTS"),

@@ -108,6 +108,13 @@ def test_a_long_text_of_an_exception_keeps_300_characters_of_its_two_ends():
     assert fault_of(Raised("E", "c" * 300), "run").message == f"E: {'c' * 300}"
 
 
+def test_a_long_text_of_an_exception_is_cut_between_words():
+    """A part of a word says nothing, or something else."""
+    text = "word " * 39 + "that is " + "left out " * 20 + "end"
+    headline = fault_of(Raised("E", text), "run").message
+    assert headline == f"E: {'word ' * 39}that … {'left out ' * 10}end"
+
+
 class Snapshot:
     """An object that torch.load refuses."""
 

@@ -79,6 +79,12 @@ def test_a_course_vocabulary_defines_related_words(course):
     assert spoken.comes_first("hue_a", "tone_a")
 
 
+@pytest.mark.parametrize("name", ["lr", "weight_decay", "step_size", "beta1", "beta_2"])
+def test_the_settings_of_an_optimizer_are_numbers(name):
+    """A `weight_decay` is no weight, and a `step_size` no size: each may stand for another."""
+    assert PLAIN.nature_of(name) is Nature.NUMBER
+
+
 def test_a_course_needs_no_slips(tmp_path):
     """The handout of such a course has none either."""
     assert not load_slips(tmp_path).rows

@@ -190,6 +190,17 @@ def test_dropout_shows_by_zeros_and_one_factor(dropped, factor, is_told):
     assert [*dropout_in_words(compare(uneven, A.flatten(), FLOAT32))] == []
 
 
+@pytest.mark.parametrize(
+    ("what", "is_told"),
+    [("the gradient of Q", True), ("the gradient of parameter 1", False), ("the result", False)],
+)
+def test_nan_in_an_arguments_gradient_may_come_of_what_the_result_does_not_show(what, is_told):
+    """A gradient that a parameter holds is an argument of the call, not its derivative."""
+    for got in (A * math.nan, changed(1, by=math.nan)):
+        told = difference_in_words(what, compare(got, A, FLOAT32), ("seq", "d"))
+        assert any(line.startswith("A gradient can be NaN") for line in told) is is_told
+
+
 # --- Amounts and places -------------------------------------------------------------------------
 
 UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."

@@ -81,6 +81,10 @@ def _both_activated(opened: Tensor, gated: Tensor) -> Tensor:
     return opened * silu(gated)
 
 
+def _activated_product(first: Tensor, second: Tensor) -> Tensor:
+    return silu(first * second)
+
+
 def _first_for_both(first: Tensor, second: Tensor, _third: Tensor) -> tuple[Tensor, ...]:
     return first, second, first
 
@@ -239,6 +243,12 @@ MISTAKES = (
         "Both projections go through the activation, but one of them should stay as it is.",
         "How many activations does the formula have?",
         ways(Way(FED, {"gate": _both_activated})),
+    ),
+    Mistake(
+        "activation-after-product",
+        "You multiply the two projections before the activation, which is meant for one of them.",
+        "Which brackets of the formula stand around W3 x: those of the SiLU, or those behind W2?",
+        ways(Way(FED, {"activate": _unchanged, "gate": _activated_product})),
     ),
     Mistake(
         "gate-swapped",

@@ -265,6 +265,11 @@ MISSING: tuple[Row, ...] = (
     *rows(
         "a tensor that is changed in place",
         SLIP,
+        *((f"$name {operator}= $x", f"$name = $name {operator} $x") for operator in "+-*/"),
+    ),
+    *rows(
+        "a tensor that is changed in place",
+        SLIP,
         ("$name", "$name.clone()"),
         at=_RENAMED,
         name=_TENSOR,

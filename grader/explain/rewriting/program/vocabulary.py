@@ -61,7 +61,8 @@ _IN_ORDER = ((("first", "second"),), (("real", "imag"),), (("left", "right"),))
 _KINDS = {
     Nature.FLAG: r"^(is|has|use|return)_|^training$|_bias$|^bias$",
     Nature.NUMBER: r"(^|_)(prob|probability|rate|ratio|fraction)$|_(base|eps|temperature)$"
-    r"|^(base|eps|epsilon|scale|p|p_drop|rate|dropout|temperature)$",
+    r"|^(base|eps|epsilon|scale|p|p_drop|rate|dropout|temperature)$"
+    r"|^(lr|weight_decay|step_size|beta_?[12])$",
     Nature.MASK: r"mask|keep",
     Nature.WEIGHT: r"^[Ww](_|$)|weight(?!s$)|^[Ww]\d$",
     Nature.SIZE: r"^(d|n|num|max|batch|dim|axis|size|len|half|hidden|inner|in|out|dims)"
