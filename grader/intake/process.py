@@ -93,11 +93,12 @@ def copied(entry: Entry, into: Path) -> Path:
 
 def _copied(
     entry: Entry, into: Path, adapters: str, limits: CopyLimits
-) -> tuple[str, str, tuple[str, ...]]:
+) -> tuple[str, str, bool, tuple[str, ...]]:
     """Copies what was handed in.
 
-    Returns the path of its adapters, the name of its folder on its author's machine, as far as is
-    known, and notes on files left out.
+    Returns the path of its adapters and the name of its folder on its author's machine, as far as
+    is known. Then whether a single file of another name became the adapters, and notes on files
+    left out.
     """
     if entry.refused:
         raise Unreadable(entry.refused)
@@ -108,15 +109,16 @@ def _copied(
     home_name = handed.name if is_folder else handed.name.split(".")[0]
     left_out += _unpacked_within(into / _COPY, limits)
     put_as_written(into / _COPY, limits)
-    return adapters, composed(home_name), (*entry.left_out, *handed.left_out, *left_out)
+    is_renamed = handed.name.endswith(".py") and not is_folder and handed.name != _ADAPTERS
+    notes = (*entry.left_out, *handed.left_out, *left_out)
+    return adapters, composed(home_name), is_renamed, notes
 
 
 def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:
     into.chmod(0o755)
-    adapters, home_name, left_out = _copied(entry, into, str(wanted), limits)
+    adapters, home_name, is_renamed, left_out = _copied(entry, into, str(wanted), limits)
     alone = into / _COPY / _ADAPTERS
-    is_all = [*alone.parent.iterdir()] == [alone] and alone.is_file()
-    if is_all and names_no_adapter(read_bounded(alone, limits.source.bytes_each)):
+    if is_renamed and names_no_adapter(read_bounded(alone, limits.source.bytes_each)):
         raise Unreadable(
             "its only file names no adapter (run_… or get_…): hand in the adapters as well"
         )

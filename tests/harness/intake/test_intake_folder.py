@@ -180,8 +180,8 @@ def test_the_reason_names_adapters_that_are_a_link_out_of_the_submission(home: P
         taken(home)
 
 
-def a_file(home: Path, source: str) -> Submission:
-    file = home.parent / "attention.py"
+def a_file(home: Path, source: str, name: str = "attention.py") -> Submission:
+    file = home.parent / name
     file.write_text(source)
     return take_in(Entry("alice", file), home.parent / "into", limits=SMALL)
 
@@ -204,6 +204,11 @@ def test_a_lone_file_that_names_no_adapter_is_unreadable(home: Path) -> None:
 def test_a_lone_file_that_may_define_adapters_is_taken(home: Path, source: str) -> None:
     """Its import says what else is wrong, such as an error of syntax."""
     assert a_file(home, source).adapters == "adapters.py"
+
+
+def test_a_lone_adapters_file_is_taken_whatever_it_holds(home: Path) -> None:
+    """Its import may end in another way, and its exercises are missing."""
+    assert a_file(home, "while True: pass\n", "adapters.py").adapters == "adapters.py"
 
 
 def test_fifos_and_sockets_inside_are_never_opened(
