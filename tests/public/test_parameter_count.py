@@ -21,7 +21,7 @@ def test_parameter_count_of_gpt2_small(student, reference, draw):
 @exercise("run_parameter_count")
 def test_parameter_count_with_two_widths(student, reference, draw):
     """More output features than input features, and biases everywhere."""
-    some = int(draw.integers(1, 1000))
+    some = int(draw.integers(1, 100))
     sizes = {"d_in": 3 * some, "d_out": 8 * some, "qkv_bias": True, "out_bias": True}
     what = f"the count for d_in={3 * some}, d_out={8 * some} with all biases"
     assert_matches(student(**sizes), reference(**sizes), what=what)

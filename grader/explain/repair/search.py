@@ -209,7 +209,7 @@ class Search:
         small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
         wrong = small if len(small) >= _WRONG_TRIED else self._wrong
         few = sorted(telling(wrong, _WRONG_TRIED), key=lambda one: one.size)
-        calls = [*few, *telling(self._right, _RIGHT_TRIED)]
+        calls = [*few, *self._answered(bench, telling(self._right, _RIGHT_TRIED))]
         left: list[int] = []
         over = bench.seconds + seconds
         for start in range(first, end, MAX_EDITS):
@@ -242,9 +242,10 @@ class Search:
         # A test of precision may stay wrong for a reason of its own.
         wrong.sort(key=lambda one: not one.is_plain)
         must_change = sum(one.is_plain for one in wrong) or len(wrong)
-        proof = [*wrong, *self._proof_of_right_and_others()]
         chosen = [edits[number] for number in together]
         with self._bench() as bench:
+            others = self._answered(bench, [*self._proof_of_right_and_others()])
+            proof = [*wrong, *others]
             seconds = self._bounds.seconds_of_proof
             outcomes = self._tried(bench, proof, must_change, chosen, seconds)
         return [
@@ -252,6 +253,17 @@ class Search:
             for place, number in enumerate(together)
             if number in left
         ]
+
+    def _answered(self, bench: Workbench, asked: Sequence[CheckedCall]) -> list[CheckedCall]:
+        """Returns the calls without the right ones that get no answer from the unedited program.
+
+        Such a call takes too long for a trial, or its answer is too large: no edit breaks it.
+        """
+        right = [one for one in asked if one.right]
+        calls = [one.question.call for one in right]
+        control = bench.try_edits(Trials(calls, 0, ({},), self._bounds.seconds_of_proof))
+        answered = (one for place, one in enumerate(right) if control.of(0, place) is not None)
+        return [*(one for one in asked if not one.right), *answered]
 
     def _tried(
         self,

@@ -11,6 +11,7 @@ from grader.core.wire.trials import Passed, TextChange
 from grader.explain.repair.search import Cost, FileEdit, RepairEdit, schedule
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit, Replacement
+from grader.worker.trials import trials
 from tests.harness.conftest import write_files
 from tests.harness.explained_here import RIGHT, Course
 
@@ -35,6 +36,14 @@ def test_a_line_whose_edit_breaks_another_exercise_is_not_named(course):
     alone = program.replace("x.numel() * FACTOR // 3", "x.numel()")
     words = course.words(alone)
     assert {words.tests[DOUBLES].where} <= {Where("adapters.py", 1), Where("adapters.py", 4)}
+
+
+def test_a_right_call_that_no_trial_answers_is_not_broken_by_edits(course, monkeypatch):
+    """Its answer is too large to cross, with an edit and without."""
+    monkeypatch.setattr(trials, "_MOST_NUMBERS", 6)
+    deep = "if x.dim() == 3:\n        return x + x\n    return 3 * x"
+    words = course.words(RIGHT.replace("return 2 * x", deep))
+    assert words.tests[DOUBLES].where == Where("adapters.py", 4)
 
 
 def test_two_slips_in_one_function_are_not_told_as_one_line(course):
