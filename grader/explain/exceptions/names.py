@@ -298,9 +298,9 @@ def _exit(match: re.Match[str], _: Raised) -> Explanation:
 
 
 def _recursion(_: re.Match[str], raised: Raised) -> str | None:
-    functions = [frame.function for frame in raised.frames]
-    if len(set(functions)) == len(functions):  # a library recursed, or the compiler
+    if len(set(raised.frames)) == len(raised.frames):  # a library recursed, or the compiler
         return None
+    functions = [frame.function for frame in raised.frames]
     if len(functions) > 2 and len(set(functions[-3:])) == 1:
         return f"{functions[-1]} calls itself too deeply for Python, perhaps without end."
     return "Functions call each other too deeply for Python, perhaps without end."
@@ -332,7 +332,8 @@ def _one_equals_sign(_: re.Match[str], raised: Raised) -> str | None:
 
 
 def _of_a_notebook(_: re.Match[str], raised: Raised) -> str | None:
-    if source_of(raised).startswith(("%", "!")):
+    # A continued line may begin with `% b` or `!= b`.
+    if re.match(r"%%?[A-Za-z]|!\s*[\w./~]", source_of(raised)):
         return "A line that begins with % or ! is for notebooks, not for Python: leave it out."
     return None
 

@@ -43,7 +43,11 @@ ROWS: tuple[Row, ...] = (
     *rows(
         "which part of a module is read",
         CHANGE,
-        ("$m.named_parameters()", "$m.state_dict().items()"),
+        # The entries of a state_dict need no gradient, which would hide a change in place.
+        (
+            "$m.named_parameters()",
+            "[*$m.named_parameters(remove_duplicate=False), *$m.named_buffers()]",
+        ),
     ),
     *rows(
         "which term has the minus sign",

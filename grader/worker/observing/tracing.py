@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,7 +202,7 @@ class Tracer(Onlooker):
         """Returns the only line that cut the gradient on the way to a result, if there is one.
 
         If no cut is seen to lead to the result, because it passed through numpy, the line is the
-        only one of the call. A cut does not count if others carry the gradient past it.
+        only one of the call.
         """
         cuts: set[Line] = set()
         found: set[int] = set()
@@ -219,10 +219,27 @@ class Tracer(Onlooker):
                 left += operation.parents
         # A comparison on the way loses the gradient as well, and is no cut.
         if all(self._operations[place].output.is_floating_point for place in found):
-            passed = {place for one in self._operations if one.keeps for place in one.parents}
-            made = enumerate(self._operations)
-            cuts = cuts or {one.line for place, one in made if one.cuts and place not in passed}
+            cuts = cuts or self._dead_ends(found)
         return cuts.pop() if len(cuts) == 1 else None
+
+    def _dead_ends(self, made: Collection[int]) -> set[Line]:
+        """Returns the lines of cuts past which no operation carries the gradient.
+
+        If an operation keeps the gradient and none takes its output, the gradient may have ended
+        there, as in `tolist`: no cut counts. `made` are the operations that made the result.
+        """
+        cuts: set[Line] = set()
+        taken = set(made)
+        passed: set[int] = set()
+        for place, operation in reversed([*enumerate(self._operations)]):
+            if operation.keeps and place not in taken:
+                return set()
+            if operation.cuts and place not in passed:
+                cuts.add(operation.line)
+            taken.update(operation.parents)
+            if operation.keeps or place in passed:
+                passed.update(operation.parents)
+        return cuts
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         if not self._lines.holds(frame.f_code.co_filename):

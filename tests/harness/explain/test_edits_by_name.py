@@ -91,7 +91,7 @@ def gated(x, gate):
     return torch.tanh(x) * gate
 
 def saved(model):
-    return dict(model.state_dict().items())
+    return dict([*model.named_parameters(remove_duplicate=False), *model.named_buffers()])
 
 class Pairs:
     def of(self, x, n, k):
@@ -112,7 +112,10 @@ SLIPS = {
     ],
     "what a call is given": [
         ("torch.tanh(x) * gate", "torch.tanh(x * gate)"),
-        ("model.state_dict().items()", "model.named_parameters()"),
+        (
+            "[*model.named_parameters(remove_duplicate=False), *model.named_buffers()]",
+            "model.named_parameters()",
+        ),
         ("total = total + block.exp()", "total += block.exp()"),
     ],
     "keys and options": [

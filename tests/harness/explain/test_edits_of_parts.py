@@ -169,3 +169,14 @@ def test_the_size_of_blocks_is_not_changed(step, changed):
     program = BLOCKWISE.format(step=step)
     made = ((edit.line, edit.applied(program).splitlines()) for edit in edits_of(program))
     assert {line for line, own in made if re.search(r"\b(127|129|256)\b", own[line - 1])} == changed
+
+
+@pytest.mark.parametrize(
+    ("read", "is_changed"),
+    [("k[i]", True), ("k[i : i + width]", False), ("k.narrow(0, i, width)", False)],
+)
+def test_a_step_that_ends_no_block_may_be_wrong(read, is_changed):
+    """It may count features: the angles of pairs are 2 apart, and not 3."""
+    program = f"def run(k, d, width=3):\n    return [{read} for i in range(0, d, width)]\n"
+    lines = {edit.applied(program).splitlines()[0] for edit in edits_of(program)}
+    assert ("def run(k, d, width=2):" in lines) is is_changed

@@ -365,6 +365,12 @@ def test_a_recursion_of_no_function_of_the_program_gets_no_cause(functions):
     assert sentence(message, frames=frames) is None
 
 
+def test_modules_within_modules_are_no_recursion():
+    """Each has a `forward`, and the innermost calls the library that recursed."""
+    frames = tuple(Frame("a.py", line, "forward", "") for line in (30, 20, 10))
+    assert sentence("RecursionError: maximum depth", frames=frames) is None
+
+
 def test_only_an_assertion_of_the_line_is_the_students_own():
     """An assertion of a library would not be."""
     own = "This assert is your own, and does not hold here."
@@ -397,7 +403,15 @@ def test_one_equals_sign_in_a_condition_is_explained(source, column, said):
     assert sentence("SyntaxError: invalid syntax", source, column=column) == said
 
 
-@pytest.mark.parametrize("source", ["%matplotlib inline", "!pip install einops"])
+@pytest.mark.parametrize("source", ["% )", "% b", "!= )", "!= c d:"])
+def test_a_continued_line_is_none_of_a_notebook(source):
+    """Formatters begin continued lines with operators."""
+    assert sentence("SyntaxError: invalid syntax", source, column=3) is None
+
+
+@pytest.mark.parametrize(
+    "source", ["%matplotlib inline", "%%time", "!pip install einops", "! ./run.sh"]
+)
 def test_a_line_of_a_notebook_in_a_file_is_explained(source):
     """Students copy whole cells out of notebooks into files."""
     assert "is for notebooks" in sentence("SyntaxError: invalid syntax", source, column=1)

@@ -78,6 +78,22 @@ def traced(function, what: Traced, root: Path) -> int | None:
             FIRST + 1,
         ),
         (
+            "    y = x.detach()\n    w = torch.ones(2, 3, requires_grad=True)\n"
+            "    return torch.from_numpy(y.numpy()) * w",
+            Traced.GRADIENT,
+            FIRST,
+        ),
+        (
+            "    y = x - x.detach().abs().amax()\n    return torch.tensor(y.detach().tolist())",
+            Traced.GRADIENT,
+            FIRST + 1,
+        ),
+        (
+            "    y = x - x.detach().amax().item()\n    return torch.tensor(y.tolist())",
+            Traced.GRADIENT,
+            None,
+        ),
+        (
             "    def scores(w):\n        y = (x @ w).detach()\n        return 2 * y\n"
             "    return torch.vmap(scores)(torch.ones(1, 3, 3))[0]",
             Traced.GRADIENT,

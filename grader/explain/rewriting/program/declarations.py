@@ -58,7 +58,7 @@ class Declared:
     `functions` holds constructors under the names of their classes. `made` gives the class of a
     variable or an attribute. `recipes` holds the expressions that variables are set to. `words`
     holds the strings that the program compares with or looks up by. `strides` are the names of
-    the steps in which loops count.
+    the sizes of blocks in which loops count.
     """
 
     functions: dict[str, CallSignature]
@@ -114,14 +114,29 @@ def declarations(tree: ast.Module) -> Declared:
     return Declared(functions, classes, made, recipes, _words(tree), frozenset(_strides(tree)))
 
 
-def _strides(tree: ast.Module) -> Iterator[str]:
+def _strides(tree: ast.Module) -> set[str]:
+    """Returns the names of steps of loops that also say where a round ends.
+
+    A step that is read nowhere else may count features, and be wrong.
+    """
+    steps: set[str] = set()
+    lengths: set[str] = set()
     for node in ast.walk(tree):
         match node:
-            case ast.Call(
-                func=ast.Name(id="range"),
-                args=[_, _, ast.Name(id=name) | ast.Attribute(attr=name)],
-            ):
-                yield name
+            case ast.Call(func=ast.Name(id="range"), args=[_, _, step]):
+                steps |= _named(step)
+            case ast.Call(func=ast.Attribute(attr="narrow"), args=[*_, length]):
+                lengths |= _named(length)
+            case ast.BinOp(op=ast.Add(), left=left, right=right):
+                lengths |= _named(left) | _named(right)
+    return steps & lengths
+
+
+def _named(node: ast.expr) -> set[str]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return {name}
+    return set()
 
 
 def _class(node: ast.ClassDef) -> DeclaredClass:
