@@ -108,7 +108,7 @@ def _copied(
     home_name = handed.name if is_folder else handed.name.split(".")[0]
     left_out += _unpacked_within(into / _COPY, limits)
     put_as_written(into / _COPY, limits)
-    return adapters, composed(home_name), (*entry.left_out, *handed.left_out, *left_out)
+    return composed(adapters), composed(home_name), (*entry.left_out, *handed.left_out, *left_out)
 
 
 def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:
