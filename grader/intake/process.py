@@ -111,7 +111,7 @@ def _copied(
     put_as_written(into / _COPY, limits)
     is_renamed = handed.name.endswith(".py") and not is_folder and handed.name != _ADAPTERS
     notes = (*entry.left_out, *handed.left_out, *left_out)
-    return adapters, composed(home_name), is_renamed, notes
+    return composed(adapters), composed(home_name), is_renamed, notes
 
 
 def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimits) -> Submission:

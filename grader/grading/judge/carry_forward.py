@@ -290,7 +290,7 @@ class CarryForward:
         telling = [one for one in failed if one.aspect in TELLING_ASPECTS]
         if not all(self._is_accounted_for(one, way) for one in telling):
             return None
-        if sum(all(map(tells, self.asked(one.id))) for one in telling) < _ENOUGH:
+        if sum(self._tells(one) for one in telling) < _ENOUGH:
             return None
         others = (one for one in verdicts if one.aspect in TELLING_ASPECTS and one not in telling)
         if not all(self._is_alike(one, way) for one in others):
@@ -302,6 +302,10 @@ class CarryForward:
     def _is_accounted_for(self, failed: Verdict, way: Way) -> bool:
         asked = self.asked(failed.id)
         return bool(asked) and self.variants.accounts_for(failed.id, way, asked, self.ask)
+
+    def _tells(self, failed: Verdict) -> bool:
+        asked = self.asked(failed.id)
+        return bool(asked) and all(map(tells, asked))
 
     def _is_alike(self, verdict: Verdict, way: Way) -> bool:
         """Returns whether a test that passed or raised has the same outcome with the mistake."""

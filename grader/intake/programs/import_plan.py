@@ -34,12 +34,12 @@ def put_as_written(copy: Path, limits: CopyLimits) -> None:
     Raises:
         Unreadable: if there is nothing but typed text, and no adapter in it.
     """
-    for folder in sorted((path for path in copy.rglob("*") if path.is_dir()), reverse=True):
-        if not os.path.lexists(target := folder.with_name(composed(folder.name))):
+    for path in sorted(copy.rglob("*"), reverse=True):  # a folder after what is in it
+        if not os.path.lexists(target := path.with_name(composed(path.name))):
             with contextlib.suppress(OSError):
-                folder.rename(target)  # after the folders in it
+                path.rename(target)
     for file in sorted(path for path in copy.rglob("*") if path.is_file()):
-        name = composed(name_as_written(file.name))
+        name = name_as_written(file.name)
         if name != file.name:
             with contextlib.suppress(OSError):
                 os.link(file, file.with_name(name))

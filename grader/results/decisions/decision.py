@@ -192,7 +192,8 @@ class ClassList:
         for author in everyone:
             for text in {author.name, author.id, author.email} - {""}:
                 self._people[_key(text)][author] = None
-            self._spoken[_key(_surname_last(author.name))][author] = None
+            if author.name:
+                self._spoken[_key(_surname_last(author.name))][author] = None
         self._shown = [*self.submissions, *(one.name for one in everyone if one.name)]
 
     def by_number(self, person: str) -> str | None:

@@ -249,17 +249,15 @@ def _is_parameter(name: str, trace: TracebackType) -> bool:
 
 
 def _is_default(name: str, value: object, trace: TracebackType) -> bool:
-    """Returns whether a parameter has this value if a call does not pass it."""
+    """Returns whether a parameter may have this value if a call does not pass it."""
     defined = definition_of(trace.tb_frame.f_code)
     if defined is None:
         return False
     given = defined.args
     last_ones = zip([*given.posonlyargs, *given.args][::-1], given.defaults[::-1], strict=False)
     defaults = dict([*last_ones, *zip(given.kwonlyargs, given.kw_defaults, strict=True)])
-    return any(
-        one.arg == name and isinstance(default, ast.Constant) and default.value == value
-        for one, default in defaults.items()
-    )
+    default = next((default for one, default in defaults.items() if one.arg == name), None)
+    return default is not None and (not isinstance(default, ast.Constant) or default.value == value)
 
 
 def _set_in(

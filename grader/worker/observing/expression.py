@@ -10,6 +10,7 @@ import functools
 import inspect
 import itertools
 import linecache
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, TracebackType
@@ -121,9 +122,9 @@ def returns_of(code: CodeType) -> list[ast.Return]:
 
 def walk_without(outer: ast.AST, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.AST]:
     """Yields the nodes of some code, without the parts of nodes of these kinds within it."""
-    left = [outer]
+    left = deque([outer])
     while left:
-        node = left.pop(0)
+        node = left.popleft()
         yield node
         if node is outer or not isinstance(node, kinds):
             left += ast.iter_child_nodes(node)

@@ -185,6 +185,19 @@ def test_an_answer_without_numbers_is_no_evidence(answers, is_carried):
     assert bool(found(Mistakes(accounting(IN_A, IN_B)), verdicts, asked=asked)) is is_carried
 
 
+@pytest.mark.parametrize("looks", range(1, 8))
+def test_answers_that_are_no_longer_examined_are_no_evidence(looks):
+    """The time to examine them may end between any two looks at them."""
+    left = [looks]
+
+    def asked(test: str) -> Any:
+        left[0] -= 1
+        return answered(math.nan if "run_b" in test else 1.0) if left[0] >= 0 else []
+
+    verdicts = [*twice("run_a"), *twice("run_b")]
+    assert not found(Mistakes(accounting(IN_A, IN_B)), verdicts, asked=asked)
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -67,6 +67,28 @@ def test_a_renamed_file_is_read_under_its_original_name(
     assert entry.name == ("alice" if is_in_folder else "work")
 
 
+@pytest.mark.parametrize(("suffix", "content"), [(".py", CODE), (".ipynb", NOTEBOOK)])
+def test_the_only_program_counts_once_where_macos_took_its_name_apart(
+    tmp_path: Path, suffix: str, content: str
+) -> None:
+    """Under two names it would be two programs, and nobody would know which one counts."""
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice" / f"cafe\N{COMBINING ACUTE ACCENT}{suffix}").write_text(content)
+    root = taken(tmp_path / "alice", tmp_path / "copy").root
+    assert [one.name for one in root.glob(f"caf*{suffix}")] == [f"caf\xe9{suffix}"]
+
+
+def test_adapters_are_found_under_a_name_that_macos_took_apart(tmp_path: Path) -> None:
+    """Their path may come from the same disk as the submission."""
+    wanted = "cafe\N{COMBINING ACUTE ACCENT}/work.py"
+    for place in (wanted, "other/work.py"):
+        (tmp_path / "alice" / place).parent.mkdir(parents=True)
+        (tmp_path / "alice" / place).write_text(CODE)
+    (tmp_path / "copy").mkdir()
+    took = take_in(Entry("alice", tmp_path / "alice"), tmp_path / "copy", wanted)
+    assert took.adapters == "caf\xe9/work.py"
+
+
 def test_names_that_macos_took_apart_are_found_by_programs(tmp_path: Path) -> None:
     """Python composes the names that it imports, and macOS finds a file under both."""
     name = "cafe\N{COMBINING ACUTE ACCENT}"

@@ -220,6 +220,15 @@ def test_a_name_is_found_with_the_surname_first_or_last(
         twins.whom(said)
 
 
+@pytest.mark.parametrize("said", ["", " ", ","])
+def test_no_name_is_not_the_name_of_somebody_without_one(tmp_path: Path, said: str) -> None:
+    """A variable of the shell may be empty, and a roster may hold ids alone."""
+    nameless = {"g": [Author("", "1")]}
+    found = ClassList(a_batch(tmp_path, scored("g", 4, 2), authors=nameless))
+    with pytest.raises(Unknown, match="is nobody of this class"):
+        found.whom(said)
+
+
 def test_a_class_of_many_names_lists_none_of_them(tmp_path: Path) -> None:
     """Eight names can be read; of more, only the nearest is named."""
     few = ClassList(a_batch(tmp_path / "few", *(scored(f"s{n}", 1, 1) for n in range(8))))

@@ -323,6 +323,8 @@ CULPRITS = [
      "    return a, b", None),
     ("return both(x)\ndef both(x, y=None):\n    return x + y", None),
     ("return both(x)\ndef both(x, *, y=None):\n    return x + y", None),
+    ("return both(x)\ndef both(x, y=()):\n    return x + y", None),
+    ("return both(x)\nNOTHING = None\ndef both(x, y=NOTHING, *, z):\n    return x + y", None),
     ("return both(x, None)\ndef both(x, y):\n    return x + y", 1),
     ("y = x\n    if True:\n        y = None\n        return y + 1", 3),
     ("return nothing(x) + 1\ndef nothing(x):\n    x = 2 * x", 3),
