@@ -73,7 +73,8 @@ _KINDS: dict[Any, Kind] = {
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset, collections.abc.Set)
 _ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
-_SPECIAL = ("__init__", "__call__", "__len__")
+_OF_PROTOCOLS = ("typing", "typing_extensions")
+_SPECIAL = ("__init__", "__call__", "__len__", "__getitem__")
 _INSTEAD = (
     "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
     "NamedTuples of them. A test may also make torch.nn.Parameter, torch.nn.Module, "
@@ -185,13 +186,22 @@ def _tensor(annotation: Any) -> TensorType:
 
 
 def _object(declared: type) -> ObjectType:
+    functions = {
+        name: function
+        for name, function in vars(declared).items()
+        # Python gives methods such as `__init__` to a Protocol that has none of its own.
+        if inspect.isfunction(function) and function.__module__ not in _OF_PROTOCOLS
+    }
+    for name in functions:
+        if name.startswith("__") and name not in _SPECIAL:
+            raise CannotCross(
+                f"{name} of {declared.__name__} cannot be called by a test: among Python's own "
+                f"methods, only {', '.join(_SPECIAL)} can"
+            )
     methods = {
         name: signature_of(function, bound=True)
-        for name, function in vars(declared).items()
-        if inspect.isfunction(function)
-        and (name[0] != "_" or name in _SPECIAL)
-        # Python gives this `__init__` to a Protocol that has none of its own.
-        and not function.__name__.startswith("_no_init")
+        for name, function in functions.items()
+        if name[0] != "_" or name in _SPECIAL
     }
     hints = typing.get_type_hints(declared)
     return ObjectType(

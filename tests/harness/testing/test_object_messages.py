@@ -38,6 +38,11 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> list[int]: ...
     def decode(self, ids: list[int]) -> str: ...
 
+class Dataset(Protocol):
+    def parameter(self) -> int: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> str: ...
+
 class Optimizer(Protocol):
     def __init__(self, parameters: list[torch.nn.Parameter]) -> None: ...
     def step(self) -> None: ...
@@ -48,6 +53,7 @@ class LSTMCell(Protocol):
     def __call__(self, x: Float[Tensor, "batch size"]) -> Float[Tensor, "batch hidden"]: ...
 
 def get_tokenizer() -> Tokenizer: ...
+def get_dataset() -> Dataset: ...
 def get_cell_class() -> type[LSTMCell]: ...
 def get_optimizer_class() -> type[Optimizer]: ...
 """
@@ -68,6 +74,11 @@ class WithAnother(Encoder):
 class Complete(Encoder):
     def decode(self, ids):
         return self.encode(ids)
+
+
+class Items:
+    def __getitem__(self, index):
+        return ["a", "b", 3][index]
 
 
 class Static:
@@ -156,6 +167,19 @@ def test_a_misspelt_method_is_recognised():
     """`decodes` is not declared, so it may be a misspelt `decode`."""
     said = message_lines("get_tokenizer", WithAnother(), lambda handle: handle().decode([1]))
     assert said[1].endswith("Is it what you called decodes?")
+
+
+def test_a_declared_item_can_be_asked_for():
+    """Its type is checked; there is no loop over the items, and no `in`."""
+    dataset = handle_of("get_dataset", Items())()
+    assert dataset[1] == "b"
+    said = message_lines("get_dataset", Items(), lambda handle: handle()[2])[0]
+    assert said.startswith("get_dataset.__getitem__ must return a str, not the int 3")
+    for asked in (iter, lambda handle: "a" in handle):
+        with pytest.raises(TypeError):
+            asked(dataset)
+    with pytest.raises(TypeError, match="declares no __getitem__ of a Tokenizer"):
+        handle_of("get_tokenizer", Complete())()[0]
 
 
 def test_an_exception_inside_a_method_is_reported_at_its_line():
