@@ -169,6 +169,14 @@ def test_a_misspelt_method_is_recognised():
     assert said[1].endswith("Is it what you called decodes?")
 
 
+@pytest.mark.parametrize("do", [len, lambda dataset: dataset.parameter()], ids=["len", "method"])
+@pytest.mark.parametrize("given", [Encoder(), torch.nn.Linear(1, 1)], ids=["plain", "module"])
+def test_an_inherited_name_is_not_taken_for_what_the_student_wrote(given, do):
+    """Every object has `__le__`, and every module `parameters`: nobody called them so."""
+    said = message_lines("get_dataset", given, lambda handle: do(handle()))
+    assert said[1].endswith(": it has to be there, by that name.")
+
+
 def test_a_declared_item_can_be_asked_for():
     """Its type is checked; there is no loop over the items, and no `in`."""
     dataset = handle_of("get_dataset", Items())()
