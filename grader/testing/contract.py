@@ -225,6 +225,14 @@ def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature
     return Signature(kinds, _returned("its result", hints.get("return", Any)))
 
 
+def _making(kind: Kind) -> str:
+    """Returns which method of a handle makes a value of this kind, if only handles do."""
+    if not isinstance(kind, GivenType):
+        return ""
+    maker = {MODULE: "module", OPTIMIZER: "optimizer"}.get(kind.what, "file")
+    return f": student.{maker}(…) makes one beside the submission"
+
+
 def _returned(what: str, annotation: Any) -> Kind:
     """Returns the kind of a result or an attribute; refuses kinds that only tests can make."""
     kind = _kind_at(what, annotation)
@@ -301,10 +309,8 @@ class Adapter:
         for name, value in named.items():
             misfit = next(self.kinds[name].misfits(value, Sizes({})), None)
             if misfit is not None:
-                raise TypeError(
-                    f"{self.name}: {name}{misfit.place} must be {misfit.wanted}, not "
-                    f"{in_words(misfit.value)}"
-                )
+                said = f"must be {misfit.wanted}, not {in_words(misfit.value)}"
+                raise TypeError(f"{self.name}: {name}{misfit.place} {said}{_making(misfit.wanted)}")
         return named
 
     def expected_shape(self, arguments: Mapping[str, Value]) -> tuple[int, ...] | None:

@@ -16,7 +16,12 @@ import torch
 
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.assertions import assert_gradients_match, assert_inputs_unchanged
+from grader.testing.assertions import (
+    assert_gradients_match,
+    assert_inputs_unchanged,
+    assert_runs_on_another_device,
+    assert_work_does_not_grow,
+)
 from grader.testing.comparison import Tolerance, compare
 from grader.testing.contract import read_contract
 from grader.testing.differences import nearness_in_words
@@ -52,6 +57,7 @@ class LSTMCell(Protocol):
     def reset(self) -> None: ...
     def __call__(self, x: Float[Tensor, "batch size"]) -> Float[Tensor, "batch hidden"]: ...
 
+def run_layer(layer: torch.nn.Module, x: Tensor) -> Tensor: ...
 def get_tokenizer() -> Tokenizer: ...
 def get_dataset() -> Dataset: ...
 def get_cell_class() -> type[LSTMCell]: ...
@@ -232,8 +238,32 @@ def test_an_assertion_on_functions_refuses_an_object_with_the_reason(asserted):
     """Only adapters that are functions have gradients and inputs to look at."""
     cell = handle_of("get_cell_class", Cell)()(3)
     asks = [cell, cell] if isinstance(asserted, partial) else [cell]
-    with pytest.raises(TypeError, match="compares adapters that are functions, and not an object"):
+    with pytest.raises(TypeError, match=r"the fixture `student` of a run_ adapter, .* no object"):
         asserted(*asks, x=torch.ones(2, 3))
+
+
+@pytest.mark.parametrize(
+    "asserted",
+    [
+        assert_inputs_unchanged,
+        assert_runs_on_another_device,
+        lambda student, **given: assert_gradients_match(student, student, None, ("x",), **given),
+        lambda student, **given: assert_work_does_not_grow(student, student, {}, given),
+    ],
+    ids=["inputs", "device", "gradients", "work"],
+)
+def test_an_assertion_refuses_what_a_test_made_beside_a_submission(asserted):
+    """Its call runs alone, and would know neither the module nor what it did before."""
+    student, layer = handle_of("run_layer", None), torch.nn.Linear(3, 3)
+    given = {"layer": student.module(layer), "x": torch.ones(2, 3)}
+    with pytest.raises(TypeError, match=r"takes no module .* made beside"):
+        asserted(student, **given)
+
+
+def test_a_module_that_no_handle_made_is_refused_with_what_makes_one():
+    """`draw.module` gives a module of torch, which is not yet on a side."""
+    with pytest.raises(TypeError, match=r"a module, not Linear.*: student.module\(…\) makes"):
+        handle_of("run_layer", None)(torch.nn.Linear(3, 3), torch.ones(2, 3))
 
 
 def right_program():
