@@ -253,26 +253,47 @@ def _verification(suite: Suite) -> Verification:
             trials.append(trial)
             failed |= set(trial.caught_by)
     idle = [verdict.id for verdict in right if verdict.id not in failed]
-    remembered = [
-        verdict.id
-        for verdict in Judge(suite, SEED + 1).grade(Remembered(references.answers))
-        if verdict.aspect is Aspect.VALUES and verdict.status is Status.PASSED
-    ]
-    found = (tuple(unjust), tuple(narrow), tuple(idle), tuple(remembered), tuple(trials))
+    remembered = tuple(_remembered(suite, references.answers))
+    found = (tuple(unjust), tuple(narrow), tuple(idle), remembered, tuple(trials))
     unlike = tuple(_unlike(suite, explainer, references.ask))
     unknown = tuple(unknown_names(suite.assignment.forbidden))
     outdated = () if unjust else tuple(outdated_fixtures(suite))
     return Verification(*found, _apart(suite.foundations), unlike, unknown, outdated)
 
 
+def _remembered(suite: Suite, answers: Mapping[bytes, Answer]) -> list[str]:
+    """Returns the tests of values that earlier answers pass in each of three other draws.
+
+    If a test draws one of a few numbers, some draw asks the same again by chance.
+    """
+    passed = [*suite.tests]
+    for seed in range(SEED + 1, SEED + 4):
+        exercises = {suite.tests[test].exercise for test in passed}
+        passed = [
+            verdict.id
+            for verdict in Judge(suite, seed).grade(Remembered(answers), exercises)
+            if verdict.id in passed
+            and verdict.aspect is Aspect.VALUES
+            and verdict.status is Status.PASSED
+        ]
+    return passed
+
+
 def _reason(suite: Suite, verdict: Verdict, ask: Callable[[Call], Answer]) -> str:
-    """Returns why right functions fail a test: for wrong numbers, also how far off they are."""
+    """Returns why right functions fail a test, in the words that students read at home.
+
+    For wrong numbers, also returns how far off they are.
+    """
     case_of = functools.cache(functools.partial(fresh_case, SEED))
     given = suite.contract, ask, suite.references, case_of, SEED, Plainly()
     raised = suite.run(verdict.id, Bench(*given)).raised
     first = (verdict.message or "").partition("\n")[0]
     if isinstance(raised, BrokenReference):
         return str(raised)
+    if raised is None:
+        return f"{first} It passes when it runs again: does chance decide the answer?"
+    if isinstance(raised, AssertionError) and not isinstance(raised, WrongNumbers):
+        return f"{first.removesuffix('.')} ({str(raised).splitlines()[0]})"
     if not isinstance(raised, WrongNumbers):
         return first
     allowed, by_how_much = raised.comparison.measurement, "; ".join(raised.words.splitlines()[:2])
@@ -359,9 +380,10 @@ def _unnamed(raises: bool, cases: int) -> str:
         return "it raises where it is wrong, and a mistake is named by its answers"
     if cases >= TELLING_CASES:
         return "another mistake answers like it in every case, or chance decides its answers"
-    seen = "one case" if cases else "no case"
-    more = " (two are needed: another parameter or another test)" if cases else ""
-    return f"it shows in {seen} of values or generality{more}"
+    if cases:
+        more = "two are needed: another parameter or another test"
+        return f"it shows in one case of values or generality ({more})"
+    return "it shows in no case of values or generality (cases of chance do not count)"
 
 
 def wrong_functions() -> dict[str, list[Wrong]]:

@@ -27,6 +27,7 @@ from grader.testing.differences import (
     worst_in_a_table,
 )
 from grader.testing.handles.handle import Reference, Student
+from grader.testing.handles.objects import script_of
 from grader.testing.outcome import (
     Returned,
     StudentFault,
@@ -221,18 +222,23 @@ def assert_gradients_match(
     Of a tuple, list or dict, `part` is the index or key of the tensor that `cotangent` belongs to.
     """
     __tracebackhide__ = True
-    _require_function(student)
+    _require_function(student, inputs)
     expected = reference.gradients(cotangent, wrt=wrt, part=part, **inputs)
     actual = student.gradients(cotangent, wrt=wrt, part=part, **inputs)
     for name in wrt:
         assert_matches(actual[name], expected[name], tolerance, f"the gradient of {name}")
 
 
-def _require_function(student: object) -> None:
+def _require_function(student: object, *given: object) -> None:
     if not isinstance(student, Student):
         raise TypeError(
-            "this assertion compares adapters that are functions, and not an object or a class: "
-            "pass the fixture `student`"
+            "this assertion takes the fixture `student` of a run_ adapter, and no object or class. "
+            "Write a run_ adapter that makes the object and calls it"
+        )
+    if script_of(*given) is not None:
+        raise TypeError(
+            "this assertion takes no module or other thing that a test made beside a submission: "
+            "write a run_ adapter that makes it from tensors"
         )
 
 
@@ -248,7 +254,7 @@ _CHANGES_A_DICT = (
 def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that a call leaves its inputs as they were."""
     __tracebackhide__ = True
-    _require_function(student)
+    _require_function(student, args, kwargs)
     arguments = student.adapter.bind(args, kwargs)
     answer = student.ask(arguments, watch_inputs=True)
     student.result(answer, arguments)
@@ -300,7 +306,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
     test has: a mask or table that a submission kept from an earlier call lies on the CPU.
     """
     __tracebackhide__ = True
-    _require_function(student)
+    _require_function(student, args, kwargs)
     arguments = student.adapter.bind(args, kwargs)
     forgotten: StudentFault | None = None
     takes_values = False
@@ -342,6 +348,7 @@ def assert_work_does_not_grow(
     A tensor that is as large for the small input, like a fixed table or mask, is allowed.
     """
     __tracebackhide__ = True
+    _require_function(student, small, large)
     allowed = reference.count_work(**large).largest * _LARGER_TENSORS
     few, many = student.count_work(**small), student.count_work(**large)
     assert many.operations <= few.operations * _MORE_OPERATIONS, (

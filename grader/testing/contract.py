@@ -73,7 +73,8 @@ _KINDS: dict[Any, Kind] = {
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _SETS = (set, frozenset, collections.abc.Set)
 _ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
-_SPECIAL = ("__init__", "__call__", "__len__")
+_OF_PROTOCOLS = ("typing", "typing_extensions")
+_SPECIAL = ("__init__", "__call__", "__len__", "__getitem__")
 _INSTEAD = (
     "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
     "NamedTuples of them. A test may also make torch.nn.Parameter, torch.nn.Module, "
@@ -185,13 +186,22 @@ def _tensor(annotation: Any) -> TensorType:
 
 
 def _object(declared: type) -> ObjectType:
+    functions = {
+        name: function
+        for name, function in vars(declared).items()
+        # Python gives methods such as `__init__` to a Protocol that has none of its own.
+        if inspect.isfunction(function) and function.__module__ not in _OF_PROTOCOLS
+    }
+    for name in functions:
+        if name.startswith("__") and name not in _SPECIAL:
+            raise CannotCross(
+                f"{name} of {declared.__name__} cannot be called by a test: among Python's own "
+                f"methods, only {', '.join(_SPECIAL)} can"
+            )
     methods = {
         name: signature_of(function, bound=True)
-        for name, function in vars(declared).items()
-        if inspect.isfunction(function)
-        and (name[0] != "_" or name in _SPECIAL)
-        # Python gives this `__init__` to a Protocol that has none of its own.
-        and not function.__name__.startswith("_no_init")
+        for name, function in functions.items()
+        if name[0] != "_" or name in _SPECIAL
     }
     hints = typing.get_type_hints(declared)
     return ObjectType(
@@ -213,6 +223,14 @@ def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature
         if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     }
     return Signature(kinds, _returned("its result", hints.get("return", Any)))
+
+
+def _making(kind: Kind) -> str:
+    """Returns which method of a handle makes a value of this kind, if only handles do."""
+    if not isinstance(kind, GivenType):
+        return ""
+    maker = {MODULE: "module", OPTIMIZER: "optimizer"}.get(kind.what, "file")
+    return f": student.{maker}(…) makes one beside the submission"
 
 
 def _returned(what: str, annotation: Any) -> Kind:
@@ -291,10 +309,8 @@ class Adapter:
         for name, value in named.items():
             misfit = next(self.kinds[name].misfits(value, Sizes({})), None)
             if misfit is not None:
-                raise TypeError(
-                    f"{self.name}: {name}{misfit.place} must be {misfit.wanted}, not "
-                    f"{in_words(misfit.value)}"
-                )
+                said = f"must be {misfit.wanted}, not {in_words(misfit.value)}"
+                raise TypeError(f"{self.name}: {name}{misfit.place} {said}{_making(misfit.wanted)}")
         return named
 
     def expected_shape(self, arguments: Mapping[str, Value]) -> tuple[int, ...] | None:

@@ -26,6 +26,8 @@ from grader.testing.kinds import (
 OBJECT, PARAMETER, PARAMETERS = "an object", "a parameter", "the parameters of a module"
 MODULE, OPTIMIZER = "a module", "an optimizer"
 PATH, STREAM, TEXT = "a path", "a binary file", "a text file"
+# The methods of Python's own that messages list beside those with names of their own.
+_SHOWN = ("__call__", "__getitem__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class ObjectType(WholeKind):
         return isinstance(value, Foreign | Local)
 
     def __str__(self) -> str:
-        names = [f"{name}()" for name in self.methods if name[0] != "_" or name == "__call__"]
+        names = [f"{name}()" for name in self.methods if name[0] != "_" or name in _SHOWN]
         return f"{with_article(self.name)} ({', '.join([*names, *self.attributes])})"
 
 

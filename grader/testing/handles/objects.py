@@ -152,6 +152,17 @@ class ObjectHandle(Handle):
         said = f"{self._name}.__call__"
         return self._called("", said, kind.methods["__call__"], args, kwargs)
 
+    def __getitem__(self, key: Any) -> Any:
+        kind: ObjectType = vars(self)["_kind"]
+        if "__getitem__" not in kind.methods:
+            raise TypeError(f"adapters.py declares no __getitem__ of {kind}")
+        said = f"{self._name}.__getitem__"
+        return self._called("__getitem__", said, kind.methods["__getitem__"], (key,), {})
+
+    # Without these, Python would ask for items until the submission raises an IndexError.
+    __iter__ = None
+    __contains__ = None
+
     def __bool__(self) -> bool:
         return True
 

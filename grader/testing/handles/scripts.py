@@ -25,6 +25,8 @@ from grader.worker.marshalling import ANEW, same_values
 _ASKING = (Doing.CALL, Doing.READ)
 _CLASSES, _OBJECTS = ("a class (",), ("an object of ", "a module of ", "an iterator of ")
 _FUNCTIONS = ("a function (",)
+# Names that a submission's object has without its author's doing.
+_INHERITED = frozenset({*dir(object), *dir(torch.nn.Module), *dir(torch.optim.Optimizer)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,11 @@ def _lacking(raised: Raised, name: str, kind: ObjectType) -> Raised:
     """Returns the exception, with a remark that adapters.py declares the missing name."""
     if f"no attribute '{name}'" not in raised.message:
         return raised
-    declared = {*kind.methods, *kind.attributes}
+    others = {*kind.methods, *kind.attributes, *_INHERITED}
     brackets = "()" if name in kind.methods else ""
     owner = with_article(kind.name)
     said = f"adapters.py declares {name}{brackets} of {owner}: it has to be there, by that name."
-    meant = "" if raised.suggestion in declared else raised.suggestion
+    meant = "" if raised.suggestion in others else raised.suggestion
     if meant:
         said += f" Is it what you called {meant}?"
     return replace(raised, remark=said, suggestion="")

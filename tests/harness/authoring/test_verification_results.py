@@ -163,6 +163,56 @@ def test_an_author_sees_how_far_a_reference_is_off_and_why_a_test_is_broken(tmp_
     assert "::test_counts: run_count has no tensor to differentiate" in broken
 
 
+OF_OPERATIONS = """
+    from grader.testing import assert_matches, assert_work_does_not_grow, exercise
+
+    @exercise("run_double", aspect="efficiency")
+    def test_work(student, reference, draw):
+        '''The work does not grow.'''
+        small, large = {"x": draw(2)}, {"x": draw(20)}
+        assert_work_does_not_grow(student, reference, small, large)
+
+    @exercise("run_count")
+    def test_of_the_shape(student, draw):
+        '''The count is a pair.'''
+        assert_matches(student(draw(3)), (3, 3))
+"""
+
+
+def test_an_author_reads_the_message_of_any_assertion_that_a_reference_fails(tmp_path):
+    loop = 'getattr(__import__("torch"), "stack")([2 * a for a in x])'
+    solutions = TINY["solutions/__init__.py"].replace("2 * x", loop)
+    files = {"solutions/__init__.py": solutions, "tests/hidden/test_tiny.py": OF_OPERATIONS}
+    root = write_files(tmp_path, TINY | files)
+    with imported_alone():
+        said = verify(find_assignment(root)).unjust
+    work, pair = (next(one for one in said if name in one) for name in ("_work", "_of_the_shape"))
+    assert re.search(r"The work does not grow \(run_double makes \d+ torch operations for", work)
+    assert "The count is a pair (the result is" in pair
+
+
+OF_SIX = """
+    import pytest
+    import torch
+    from grader.testing import assert_matches, exercise
+
+    @exercise("run_double")
+    @pytest.mark.parametrize("size", range(1, 9))
+    def test_of_six(student, reference, draw, size):
+        '''Six inputs of each size.'''
+        x = torch.full((size,), float(draw.integers(0, 6)))
+        assert_matches(student(x), reference(x))
+"""
+
+
+def test_a_small_range_of_inputs_does_not_count_as_remembered_answers(tmp_path):
+    """One draw in six is that of another seed by chance."""
+    root = write_files(tmp_path, TINY | {"tests/hidden/test_tiny.py": OF_SIX})
+    with imported_alone():
+        remembered = verify(find_assignment(root)).remembered
+    assert [one for one in remembered if "of_six" in one] == []
+
+
 def test_each_fault_of_the_tests_is_reported_once(verification):
     """A name, a place or a pair says what to look at; faultless tests are not listed."""
     assert [name for name, _ in verification.narrow] == ["flat", "flat"]
@@ -216,7 +266,11 @@ def test_each_wrong_function_is_tried_with_its_way_and_kind(verification):
             "it shows in one case of values or generality (two are needed: another parameter or "
             "another test)",
         ),
-        ("right", None, "it shows in no case of values or generality"),
+        (
+            "right",
+            None,
+            "it shows in no case of values or generality (cases of chance do not count)",
+        ),
     ],
 )
 def test_a_mistake_without_its_name_gets_the_reason(verification, mistake, named, why):

@@ -63,7 +63,8 @@ def test_verify_prints_all_faults_of_an_assignment(course):
     assert told == [
         f"refused in run_double, way 1: caught, and not named: {raises}",
         f"rows in run_count, way 1: caught, and not named: {once}",
-        f"the right variant 'flat' fails {COUNTS}: does not hold: The numbers are counted.",
+        f"the right variant 'flat' fails {COUNTS}: does not hold: The numbers are counted "
+        "(the result is 3: 6 was expected)",
         "right in run_double passes every test",
         f"nothing wrong fails {NONE}: add a mistake or a habit that does",
         f"answers remembered from another draw pass {ONES}: draw its inputs",

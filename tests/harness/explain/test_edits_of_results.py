@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.undoing import assert_undone, table_of
+from tests.harness.undoing import assert_undone, edits_of, table_of
 
 pytestmark = pytest.mark.unit
 
@@ -61,3 +61,12 @@ TABLE = table_of(SLIPS)
 def test_a_slip_that_loses_a_value_is_undone(group, right, wrong, mended):
     """Beginners often write loops that collect values and branches that return early."""
     assert_undone(PROGRAM, group, right, wrong, mended)
+
+
+def test_a_power_that_an_edit_adds_is_told_as_a_power_or_a_root():
+    """A student who divides by a variance has neither a factor nor a term to check."""
+    source = "def f(x, a_t):\n    return x / a_t\n"
+    subjects = {edit.applied(source): edit.subject for edit in edits_of(source)}
+    for power in ("0.5", "2"):
+        assert subjects[source.replace("/ a_t", f"/ (a_t ** {power})")] == "a power or a root"
+    assert subjects[source.replace("/ a_t", "/ (1 - a_t)")] == "a factor or a term"

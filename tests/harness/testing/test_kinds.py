@@ -68,6 +68,12 @@ class Counter(Protocol):
     def count(self, texts: collections.abc.Iterable[str], *more: int, **named: int) -> int: ...
 
 
+class Chain(Protocol):
+    """A protocol with a method of Python's own that handles do not have."""
+
+    def __iter__(self) -> collections.abc.Iterator[int]: ...
+
+
 class Short(Protocol):
     """A protocol whose names are short."""
 
@@ -479,3 +485,9 @@ def test_a_protocol_declares_methods_and_attributes():
     assert [*bare.methods] == ["step"]
     assert str(bare.methods["step"].kinds["size"]) == "anything"
     assert "self" in signature_of(Bare.step).kinds
+
+
+def test_a_protocol_cannot_declare_what_handles_do_not_have():
+    """Refused at once, with its name: a test would call it in vain."""
+    with pytest.raises(CannotCross, match=r"^__iter__ of Chain cannot be called by a test: .*len"):
+        kind_of(Chain)

@@ -16,7 +16,12 @@ import torch
 
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.assertions import assert_gradients_match, assert_inputs_unchanged
+from grader.testing.assertions import (
+    assert_gradients_match,
+    assert_inputs_unchanged,
+    assert_runs_on_another_device,
+    assert_work_does_not_grow,
+)
 from grader.testing.comparison import Tolerance, compare
 from grader.testing.contract import read_contract
 from grader.testing.differences import nearness_in_words
@@ -38,6 +43,11 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> list[int]: ...
     def decode(self, ids: list[int]) -> str: ...
 
+class Dataset(Protocol):
+    def parameter(self) -> int: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> str: ...
+
 class Optimizer(Protocol):
     def __init__(self, parameters: list[torch.nn.Parameter]) -> None: ...
     def step(self) -> None: ...
@@ -47,7 +57,9 @@ class LSTMCell(Protocol):
     def reset(self) -> None: ...
     def __call__(self, x: Float[Tensor, "batch size"]) -> Float[Tensor, "batch hidden"]: ...
 
+def run_layer(layer: torch.nn.Module, x: Tensor) -> Tensor: ...
 def get_tokenizer() -> Tokenizer: ...
+def get_dataset() -> Dataset: ...
 def get_cell_class() -> type[LSTMCell]: ...
 def get_optimizer_class() -> type[Optimizer]: ...
 """
@@ -68,6 +80,11 @@ class WithAnother(Encoder):
 class Complete(Encoder):
     def decode(self, ids):
         return self.encode(ids)
+
+
+class Items:
+    def __getitem__(self, index):
+        return ["a", "b", 3][index]
 
 
 class Static:
@@ -158,6 +175,27 @@ def test_a_misspelt_method_is_recognised():
     assert said[1].endswith("Is it what you called decodes?")
 
 
+@pytest.mark.parametrize("do", [len, lambda dataset: dataset.parameter()], ids=["len", "method"])
+@pytest.mark.parametrize("given", [Encoder(), torch.nn.Linear(1, 1)], ids=["plain", "module"])
+def test_an_inherited_name_is_not_taken_for_what_the_student_wrote(given, do):
+    """Every object has `__le__`, and every module `parameters`: nobody called them so."""
+    said = message_lines("get_dataset", given, lambda handle: do(handle()))
+    assert said[1].endswith(": it has to be there, by that name.")
+
+
+def test_a_declared_item_can_be_asked_for():
+    """Its type is checked; there is no loop over the items, and no `in`."""
+    dataset = handle_of("get_dataset", Items())()
+    assert dataset[1] == "b"
+    said = message_lines("get_dataset", Items(), lambda handle: handle()[2])[0]
+    assert said.startswith("get_dataset.__getitem__ must return a str, not the int 3")
+    for asked in (iter, lambda handle: "a" in handle):
+        with pytest.raises(TypeError):
+            asked(dataset)
+    with pytest.raises(TypeError, match="declares no __getitem__ of a Tokenizer"):
+        handle_of("get_tokenizer", Complete())()[0]
+
+
 def test_an_exception_inside_a_method_is_reported_at_its_line():
     """If a method calls another one wrongly, the first is at fault."""
     said = message_lines("get_tokenizer", Complete(), lambda handle: handle().decode([1]))
@@ -200,8 +238,32 @@ def test_an_assertion_on_functions_refuses_an_object_with_the_reason(asserted):
     """Only adapters that are functions have gradients and inputs to look at."""
     cell = handle_of("get_cell_class", Cell)()(3)
     asks = [cell, cell] if isinstance(asserted, partial) else [cell]
-    with pytest.raises(TypeError, match="compares adapters that are functions, and not an object"):
+    with pytest.raises(TypeError, match=r"the fixture `student` of a run_ adapter, .* no object"):
         asserted(*asks, x=torch.ones(2, 3))
+
+
+@pytest.mark.parametrize(
+    "asserted",
+    [
+        assert_inputs_unchanged,
+        assert_runs_on_another_device,
+        lambda student, **given: assert_gradients_match(student, student, None, ("x",), **given),
+        lambda student, **given: assert_work_does_not_grow(student, student, {}, given),
+    ],
+    ids=["inputs", "device", "gradients", "work"],
+)
+def test_an_assertion_refuses_what_a_test_made_beside_a_submission(asserted):
+    """Its call runs alone, and would know neither the module nor what it did before."""
+    student, layer = handle_of("run_layer", None), torch.nn.Linear(3, 3)
+    given = {"layer": student.module(layer), "x": torch.ones(2, 3)}
+    with pytest.raises(TypeError, match=r"takes no module .* made beside"):
+        asserted(student, **given)
+
+
+def test_a_module_that_no_handle_made_is_refused_with_what_makes_one():
+    """`draw.module` gives a module of torch, which is not yet on a side."""
+    with pytest.raises(TypeError, match=r"a module, not Linear.*: student.module\(…\) makes"):
+        handle_of("run_layer", None)(torch.nn.Linear(3, 3), torch.ones(2, 3))
 
 
 def right_program():

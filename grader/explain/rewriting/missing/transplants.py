@@ -201,6 +201,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield wrap(setting, node, "-", "", "sign", cost, "a sign that is missing")
     subject = "a factor or a term"
     for before, after, multiplies in _FACTORS:
+        of_this = "a power or a root" if "**" in after else subject
         if not ((multiplies and scaled) or (is_count and (before, after) not in _OF_COUNTS)):
             if nature is Nature.NUMBER and before == "1 / " and not is_operand:
                 yield wrap(setting, node, before, after, "factor", SLIP + 0.25, subject)
@@ -209,7 +210,7 @@ def factors(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             # A rate that is passed on is seldom wrong: the called function computes `1 - rate`.
             likely_cost = CHANGE + 0.35 if isinstance(parent, ast.Call) else CHANGE
             cost = likely_cost if likely else _RARE if (before, after) in _RARELY else WRAP
-            yield wrap(setting, node, before, after, "factor", cost, subject)
+            yield wrap(setting, node, before, after, "factor", cost, of_this)
     if is_operand and isinstance(node, ast.Name):
         match parent:
             case ast.BinOp(left=ast.Constant(value=2), op=ast.Mult()):
