@@ -118,7 +118,8 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimit
     into.chmod(0o755)
     adapters, home_name, is_renamed, left_out = _copied(entry, into, str(wanted), limits)
     alone = into / _COPY / _ADAPTERS
-    if is_renamed and names_no_adapter(read_bounded(alone, limits.source.bytes_each)):
+    is_program = is_renamed and alone.is_file()  # and not a notebook by another name
+    if is_program and names_no_adapter(read_bounded(alone, limits.source.bytes_each)):
         raise Unreadable(
             "its only file names no adapter (run_… or get_…): hand in the adapters as well"
         )

@@ -15,6 +15,7 @@ from grader.core.scratch import replaced
 from grader.core.submission import Author
 from grader.core.text import Refusal, one_line
 from grader.core.verdict import Grade
+from grader.explain.mistakes.clusters import FILE as NAMES
 from grader.reports.standing import complaints
 from grader.results.database import FILE, LINES
 from grader.results.decisions.file import NAME
@@ -246,11 +247,11 @@ def write_whole(file: Path, content: str | bytes) -> None:
         ) from error
 
 
-_OF_A_BATCH = (FILE, LINES, NAME)
+_OF_A_BATCH = (FILE, LINES, NAME, NAMES)
 
 
 def refuse_results(file: Path) -> None:
-    """Refuses a file that holds a batch's grades or decisions: nothing could bring them back.
+    """Refuses a file of grades, decisions or names of mistakes: nothing could bring it back.
 
     Raises:
         ExportRefused: if the file is one of these, or a link to it.
