@@ -260,6 +260,8 @@ class Search:
         Such a call takes too long for a trial, or its answer is too large: no edit breaks it.
         """
         right = [one for one in asked if one.right]
+        if not right:
+            return [*asked]
         calls = [one.question.call for one in right]
         control = bench.try_edits(Trials(calls, 0, ({},), self._bounds.seconds_of_proof))
         answered = (one for place, one in enumerate(right) if control.of(0, place) is not None)
