@@ -292,10 +292,10 @@ def _reason(suite: Suite, verdict: Verdict, ask: Callable[[Call], Answer]) -> st
         return str(raised)
     if raised is None:
         return f"{first} It passes when it runs again: does chance decide the answer?"
-    if isinstance(raised, AssertionError) and not isinstance(raised, WrongNumbers):
-        return f"{first.removesuffix('.')} ({str(raised).splitlines()[0]})"
     if not isinstance(raised, WrongNumbers):
-        return first
+        # A bare assertion has no message.
+        said = str(raised).partition("\n")[0] if isinstance(raised, AssertionError) else ""
+        return f"{first.removesuffix('.')} ({said})" if said else first
     allowed, by_how_much = raised.comparison.measurement, "; ".join(raised.words.splitlines()[:2])
     return (
         f"{first} {by_how_much[:1].upper()}{by_how_much[1:]} (rtol={allowed.rtol:g}, "

@@ -191,6 +191,24 @@ def test_an_author_reads_the_message_of_any_assertion_that_a_reference_fails(tmp
     assert "The count is a pair (the result is" in pair
 
 
+BARE = """
+    from grader.testing import exercise
+
+    @exercise("run_double")
+    def test_bare(student, draw):
+        '''Twice is not zero.'''
+        if student(draw(3)).any():
+            raise AssertionError  # as a bare `assert` does
+"""
+
+
+def test_an_author_reads_a_sentence_where_an_assertion_has_no_message(tmp_path):
+    root = write_files(tmp_path, TINY | {"tests/hidden/test_tiny.py": BARE})
+    with imported_alone():
+        (said,) = (one for one in verify(find_assignment(root)).unjust if "test_bare" in one)
+    assert said.endswith("does not hold: Twice is not zero.")
+
+
 OF_SIX = """
     import pytest
     import torch
