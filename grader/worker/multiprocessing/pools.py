@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import multiprocessing.pool
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.pool import CLOSE, RUN, ApplyResult, IMapIterator
+from multiprocessing.pool import CLOSE, RUN
+from types import SimpleNamespace
 from typing import Any
 
 from grader.worker.multiprocessing.processes import (
@@ -22,18 +23,14 @@ from grader.worker.multiprocessing.processes import (
     pool_process,
 )
 
-# The mapper of calls with several arguments.
-_STARRED: Any = vars(multiprocessing.pool)["starmapstar"]
-# Whether the call succeeded, and its result or exception.
-_Outcome = tuple[bool, Any]
-
 
 def _made(call: PackedCall) -> Any:
     with being(pool_process()):
         return call.made()
 
 
-def _outcome(call: PackedCall) -> _Outcome:
+def _outcome(call: PackedCall) -> tuple[bool, Any]:
+    """Returns whether a call succeeded, and its result or exception."""
     try:
         return True, _made(call)
     except Exception as error:
@@ -57,7 +54,7 @@ def _many(processes: int | None) -> int:
 
 
 class Pool(multiprocessing.pool.Pool):
-    """A replacement for `multiprocessing.pool.Pool`, whose methods all end in those here."""
+    """A replacement for `multiprocessing.pool.Pool`, whose methods all put tasks into a queue."""
 
     def __init__(
         self,
@@ -74,55 +71,9 @@ class Pool(multiprocessing.pool.Pool):
         self._waits = _prepared(initializer, initargs)
         self._state = RUN
         self._pool = range(self._processes)  # whose length the standard library shows
-        self._cache: dict[int, Any] = {}  # for the result classes of the standard library
-        self._threads: ThreadPool | None = None
-
-    def apply_async(
-        self,
-        func: Any,
-        args: Iterable[Any] = (),
-        kwds: Mapping[str, Any] = {},
-        callback: Any = None,
-        error_callback: Any = None,
-    ) -> Any:
-        """Returns the future result of one call."""
-        (call,) = self._packed(func, [tuple(args)], kwds)
-        if self._are_for_threads([call]):
-            return self._in_threads().apply_async(_made, (call,), {}, callback, error_callback)
-        return self._result(_outcome(call), callback, error_callback)
-
-    def _map_async(
-        self,
-        func: Any,
-        iterable: Iterable[Any],
-        mapper: Any,
-        chunksize: int | None = None,
-        callback: Any = None,
-        error_callback: Any = None,
-    ) -> Any:
-        rows = iterable if mapper is _STARRED else ((item,) for item in iterable)
-        calls = self._packed(func, rows)
-        if self._are_for_threads(calls):
-            return self._in_threads().map_async(_made, calls, 1, callback, error_callback)
-        outcomes = list(map(_outcome, calls))
-        failed = next((outcome for outcome in outcomes if not outcome[0]), None)
-        whole = failed or (True, [result for _, result in outcomes])
-        return self._result(whole, callback, error_callback)
-
-    def imap(self, func: Any, iterable: Iterable[Any], chunksize: int | None = 1) -> Any:
-        """Returns the results, one by one."""
-        if chunksize is not None and chunksize < 1:
-            raise ValueError(f"Chunksize must be 1+, not {chunksize:n}")
-        calls = self._packed(func, ((item,) for item in iterable))
-        if self._are_for_threads(calls):
-            return self._in_threads().imap(_made, calls)
-        results: Any = IMapIterator(self)
-        for place, outcome in enumerate(map(_outcome, calls)):
-            results._set(place, outcome)
-        results._set_length(len(calls))
-        return results
-
-    imap_unordered = imap
+        self._cache: dict[int, Any] = {}  # of results to come, by their number
+        self._taskqueue = SimpleNamespace(put=self._perform)
+        self._threads = ThreadPoolExecutor(self._processes)
 
     def close(self) -> None:
         """Stops taking tasks."""
@@ -138,44 +89,30 @@ class Pool(multiprocessing.pool.Pool):
         """
         if self._state == RUN:
             raise ValueError("Pool is still running")
-        if self._threads is not None:
-            self._threads.close()
-            self._threads.join()
+        self._threads.shutdown()
 
-    def _packed(
-        self, func: Any, rows: Iterable[Iterable[Any]], kwargs: Mapping[str, Any] = {}
-    ) -> list[PackedCall]:
-        if self._state != RUN:
-            raise ValueError("Pool not running")
-        return [PackedCall(func, tuple(args), dict(kwargs)) for args in rows]
+    def _perform(self, work: tuple[Iterable[Any], Callable[[int], None] | None]) -> None:
+        """Runs tasks as they are put, and tells an iterator of results how many there are."""
+        tasks, set_length = work
+        place = -1
+        for number, place, function, args, kwargs in tasks:
+            call = PackedCall(function, args, kwargs)
+            if self._waits or call.may_wait:
+                one_at_a_time()
+                self._threads.submit(self._end, number, place, call)
+            else:
+                self._end(number, place, call)
+        if set_length is not None:
+            set_length(place + 1)
 
-    def _are_for_threads(self, calls: Iterable[PackedCall]) -> bool:
-        return self._waits or any(call.may_wait for call in calls)
-
-    def _in_threads(self) -> ThreadPool:
-        one_at_a_time()
-        self._threads = self._threads or ThreadPool(self._processes)
-        return self._threads
-
-    def _result(self, outcome: _Outcome, callback: Any, error_callback: Any) -> Any:
-        result: Any = ApplyResult(self, callback, error_callback)
-        result._set(0, outcome)
-        return result
+    def _end(self, number: int, place: int, call: PackedCall) -> None:
+        self._cache[number]._set(place, _outcome(call))
 
 
 class ThreadPool(multiprocessing.pool.ThreadPool):
     """The standard library's thread pool; its own `__init__` would find the replaced `Pool`."""
 
-    def __init__(
-        self,
-        processes: int | None = None,
-        initializer: Callable[..., Any] | None = None,
-        initargs: Iterable[Any] = (),
-    ) -> None:
-        _STANDARD_POOL.__init__(self, processes, initializer, initargs)
-
-
-_STANDARD_POOL: Any = multiprocessing.pool.Pool
+    __init__ = multiprocessing.pool.Pool.__init__
 
 
 class ProcessPoolExecutor(ThreadPoolExecutor):
