@@ -55,7 +55,7 @@ def do_without_forking() -> None:
     vars(torch.multiprocessing)["Pool"] = multiprocessing.Pool
     torch.Tensor.share_memory_ = lambda tensor: tensor  # type: ignore[method-assign]
     loader: Any = torch.utils.data.DataLoader
-    loader._get_iterator = _loaded_here
+    loader.__iter__ = _loaded_here
 
 
 _REPLACED = (
@@ -79,20 +79,7 @@ _STACK = 4 << 20
 
 
 def _loaded_here(loader: Any) -> Any:
-    """Returns the iterator of a `DataLoader` that has no workers."""
-    return _IteratorHere(_alone(loader))
-
-
-class _IteratorHere(torch.utils.data.dataloader._SingleProcessDataLoaderIter):
-    """An iterator that starts anew for each epoch, as one with persistent workers does."""
-
-    def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        if not first_iter:
-            super().__init__(_alone(loader))
-
-
-def _alone(loader: Any) -> Any:
-    """Returns a copy of a loader without workers."""
+    """Returns a new iterator of a `DataLoader`, as if the loader had no workers."""
     alone = copy.copy(loader)
     alone.num_workers, alone.timeout = 0, 0
-    return alone
+    return torch.utils.data.dataloader._SingleProcessDataLoaderIter(alone)
