@@ -105,29 +105,21 @@ class State:
 
     def restore(self) -> None:
         """Restores the whole state."""
-        for names, before in self._names:
-            # By identity: two tensors have no single answer to whether they are equal.
-            now = dict.copy(names)
-            if [*now] != [*before] or not all(map(operator.is_, now.values(), before.values())):
-                dict.clear(names)
-                dict.update(names, before)
-        for kind, before in self._classes:
-            for name in _differing(vars(kind), before):
-                _put_back_member(kind, name, before)
-        for cell, value in self._cells:
-            cell.cell_contents = value
-        for one in self._kept:
-            one.restore()
-        for tensor in self._tensors:
+        for tensor in self._tensors:  # to write one is quicker than to look for a change
             tensor.restore()
-        for cache in (*self._caches, *self._caches_of_packages):
+        for change in self._changes_beside_tensors():
+            change.undo()
+        for cache in self._caches_of_packages:
             cache.cache_clear()
-        for read, write, value in self._settings:
-            if read() != value:
-                write(value)
 
     def changes(self) -> Iterator[StateChange]:
         """Yields each single change of the state since the import."""
+        yield from self._changes_beside_tensors()
+        for tensor in self._tensors:
+            if tensor.look() != tensor.before:
+                yield StateChange(tensor.restore, tensor.look)
+
+    def _changes_beside_tensors(self) -> Iterator[StateChange]:
         for names, before in self._names:
             for name in _differing(dict.copy(names), before):
                 undo = functools.partial(_put_back_name, names, name, before)
@@ -141,8 +133,7 @@ class State:
             if _contents(cell) is not value:
                 undo = functools.partial(setattr, cell, "cell_contents", value)
                 yield StateChange(undo, functools.partial(_look_into, cell))
-        held: list[_Container | _Tensor] = [*self._kept, *self._tensors]
-        for one in held:
+        for one in self._kept:
             if one.look() != one.before:
                 yield StateChange(one.restore, one.look)
         for read, write, value in self._settings:
@@ -233,8 +224,6 @@ class _Container:
         return [value for _, value in self._content] if is_dict else self._content
 
     def restore(self) -> None:
-        if self.look() == self.before:
-            return
         self._base.clear(self._value)
         if self._base in (list, deque):
             self._base.extend(self._value, self._content)
@@ -289,7 +278,7 @@ def modules_below(root: str) -> list[ModuleType]:
 
 def _differing(now: Mapping[str, Any], before: Names) -> list[str]:
     """Returns the names whose objects have changed."""
-    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
+    if [*now] == [*before] and all(map(operator.is_, now.values(), before.values())):
         return []
     names = [name for name in dict.fromkeys((*before, *now)) if name not in _NOT_THEIRS]
     return [name for name in names if now.get(name, _ABSENT) is not before.get(name, _ABSENT)]

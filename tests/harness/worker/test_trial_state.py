@@ -166,6 +166,14 @@ def test_several_changes_are_undone_one_by_one(stateful):
     assert len(list(state.changes())) == 2
 
 
+def test_the_last_name_may_be_another_one_for_the_same_object(stateful):
+    module, state = stateful
+    module.renamed = vars(module).pop("run_x")
+    assert len(list(state.changes())) == 2
+    state.restore()
+    assert (hasattr(module, "renamed"), hasattr(module, "run_x")) == (False, True)
+
+
 def test_names_that_python_sets_are_no_change(stateful):
     module, state = stateful
     module.__warningregistry__ = {}
