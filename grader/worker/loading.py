@@ -26,7 +26,7 @@ from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import OfWhatWasHandedIn, make_workplace, own_file
 from grader.worker.packages import Folders, ImportClock, Spec, make_room
-from grader.worker.stubs import OwnDistributions, SilentWriters, StubFinder
+from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
 _LONGEST = 60
 # What Python says where `input()` meets the end of the input, and nothing else does.
@@ -130,7 +130,9 @@ def load(
     own_names = _own_names(root, own_paths)
     stubs = StubFinder(root, own_names)
     handed_in = OfWhatWasHandedIn(root, place)
-    sys.meta_path[:0] = [EngineIsNotHere(own_paths), SilentWriters(), clock, handed_in]
+    sys.meta_path[:0] = [EngineIsNotHere(own_paths), clock, handed_in]
+    if importlib.machinery.PathFinder.find_spec("tensorboard") is None:
+        sys.meta_path.insert(0, SilentFinder("torch.utils.tensorboard"))
     sys.meta_path += [stubs, OwnDistributions(home, own_names)]
     shell, cells = None, Cells(0)
     if cell_seconds is not None:

@@ -27,7 +27,6 @@ from grader.worker.notebook_magics import (
     ImportedNotebooks,
     Lines,
     NotebookModules,
-    Nothing,
     WrittenFiles,
     environment,
     repeated,
@@ -35,6 +34,7 @@ from grader.worker.notebook_magics import (
     timed,
     written,
 )
+from grader.worker.stub_packages import Silent
 from grader.worker.trials.alarm import Alarm, TooLong
 
 # A function that a cell defines, or a name that it sets.
@@ -176,10 +176,10 @@ class Shell:
         self.config: dict[str, Any] = {}
         self.user_ns: dict[str, Any] = {}
 
-    def __getattr__(self, name: str) -> Nothing:
+    def __getattr__(self, name: str) -> Silent:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Nothing(f"get_ipython().{name}")
+        return Silent()
 
     def __repr__(self) -> str:
         return "<the shell of a notebook>"

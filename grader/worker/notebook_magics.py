@@ -12,12 +12,13 @@ import re
 import runpy
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from grader.worker.packages import Folders, Spec
+from grader.worker.stubs import SilentFinder
 
 _OPTIONS = re.compile(r"(?:-[nrplsTDv]\s*\S+\s+|-[tcqo]+\s+|--no-raise-error\s+)*")
 
@@ -174,57 +175,29 @@ _IMPORTERS = ("import_ipynb", "importnb", "nbimporter")
 _BELOW = "ipynb.fs.full."
 
 
-class Nothing(ModuleType):
-    """A stub of a module that exists only in notebooks: reading and calling it does nothing."""
-
-    def __getattr__(self, name: str) -> Nothing:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Nothing(f"{self.__name__}.{name}")
-
-    def __call__(self, *_args: object, **_options: object) -> Nothing:
-        return self
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(())
-
-    def __enter__(self) -> Nothing:
-        return self
-
-    def __exit__(self, *_raised: object) -> None: ...
-
-
-class NotebookModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class NotebookModules(SilentFinder):
     """A finder of stubs for `IPython`, `google.colab` and packages that import notebooks."""
 
     def __init__(self, shell: object) -> None:
+        super().__init__("google.colab", "IPython", *_IMPORTERS)
         self._shell = shell
 
-    def find_spec(self, fullname: str, _path: Folders, _target: object = None) -> Spec:
-        """Returns the spec of a stub, whether or not the package is installed."""
-        name = f"{fullname}."
-        known = fullname in ("google", *_IMPORTERS) or name.startswith(
-            ("google.colab.", "IPython.")
-        )
-        if not (known or _BELOW.startswith(name)):
-            return None
-        spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        if fullname == "google":  # a namespace of installed packages too, such as protobuf
-            folders = (Path(folder, "google") for folder in sys.path)
-            spec.submodule_search_locations = [str(own) for own in folders if own.is_dir()]
+    def find_spec(self, fullname: str, path: Folders, target: object = None) -> Spec:
+        """Returns the spec of a stub; `google` and `ipynb`, which have other modules, are plain."""
+        if fullname != "google" and not _BELOW.startswith(f"{fullname}."):
+            return super().find_spec(fullname, path, target)
+        spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+        # Installed packages too, such as protobuf, have modules in this namespace.
+        folders = (Path(folder, fullname) for folder in sys.path)
+        spec.submodule_search_locations = [str(own) for own in folders if own.is_dir()]
         return spec
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Returns the module; that of `google` or `ipynb`, which have other modules, is plain."""
-        if spec.name == "google" or _BELOW.startswith(f"{spec.name}."):
-            return ModuleType(spec.name)
-        module = Nothing(spec.name)
+        """Returns a silent module; those of IPython have the shell."""
+        module = super().create_module(spec)
         if spec.name.partition(".")[0] == "IPython":
             vars(module)["get_ipython"] = lambda: self._shell
         return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Executes nothing: the module is empty."""
 
 
 class ImportedNotebooks(importlib.abc.MetaPathFinder, importlib.abc.Loader):

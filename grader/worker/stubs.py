@@ -32,7 +32,6 @@ ANNOTATING = {
 }
 """Classes for annotations, by their module: jaxtyping derives its types from them."""
 
-_WRITER = "torch.utils.tensorboard"
 # These modules import jax when a name for annotations is taken from them.
 _ASKING = ("jaxtyping", "jaxtyping._pytree_type")
 _MISSPELT = 0.8
@@ -94,13 +93,15 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importer.f_lineno not in _plain_lines(importer.f_code.co_filename)
 
 
-class SilentWriters(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """A finder of silent modules for `torch.utils.tensorboard`, where tensorboard is absent."""
+class SilentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """A finder of silent modules, which replace those of these names and all modules in them."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = tuple(f"{name}." for name in names)
 
     def find_spec(self, fullname: str, _path: Folders, _target: object = None) -> Spec:
-        """Returns the spec of the silent module in place of torch's."""
-        is_writer = fullname == _WRITER or fullname.startswith(f"{_WRITER}.")
-        if not is_writer or importlib.machinery.PathFinder.find_spec("tensorboard"):
+        """Returns the spec of a silent module, whether or not the package is installed."""
+        if not f"{fullname}.".startswith(self._names):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
