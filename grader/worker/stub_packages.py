@@ -6,7 +6,6 @@ compiled patterns, loggers. Afterwards every operation raises.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import sys
@@ -215,29 +214,6 @@ class Parallel:
         """Does nothing: there is nothing to end."""
 
 
-def cpu_count(*_: object, **__: object) -> int:
-    """Returns how many processors there are."""
-    return os.cpu_count() or 1
-
-
-def effective_n_jobs(n_jobs: int = -1) -> int:
-    """Returns one: nothing runs in parallel."""
-    del n_jobs
-    return 1
-
-
-@contextlib.contextmanager
-def parallel_config(*_: object, **__: object) -> Iterator[None]:
-    """Changes nothing, as nothing runs in parallel."""
-    yield
-
-
-parallel_backend = parallel_config
-WORKING = {
-    own.__name__: own for own in (Parallel, delayed, cpu_count, effective_n_jobs, parallel_config)
-} | {"parallel_backend": parallel_backend}
-
-
 def _nothing(*_: object, **__: object) -> None:
     return None
 
@@ -345,6 +321,18 @@ class SilentBase:
         if name.startswith("__"):
             raise AttributeError(name)
         return Silent()
+
+
+WORKING: Mapping[str, Any] = {
+    "Parallel": Parallel,
+    "delayed": delayed,
+    "cpu_count": lambda *_, **__: os.cpu_count() or 1,
+    # Nothing runs in parallel.
+    "effective_n_jobs": lambda *_, **__: 1,
+    "parallel_config": Silent(),
+    "parallel_backend": Silent(),
+}
+"""The names of joblib that work."""
 
 
 class SilentModule(ModuleType):

@@ -29,11 +29,8 @@ from grader.worker.stub_packages import (
     SilentModule,
     Stub,
     StubModule,
-    cpu_count,
     delayed,
-    effective_n_jobs,
     names_exception,
-    parallel_config,
 )
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 from grader.worker.uncompiled import Compiled, _as_it_is, load_no_compiler
@@ -238,11 +235,10 @@ def test_jobs_of_joblib_get_copies_if_they_would_be_processes(options, copies):
 
 
 def test_nothing_of_joblib_runs_in_parallel():
-    assert cpu_count() == os.cpu_count()
-    assert effective_n_jobs() == effective_n_jobs(8) == 1
-    with parallel_config(n_jobs=3):
+    assert WORKING["cpu_count"](only_physical_cores=True) == os.cpu_count()
+    assert WORKING["effective_n_jobs"]() == WORKING["effective_n_jobs"](n_jobs=8) == 1
+    with WORKING["parallel_config"](n_jobs=3), WORKING["parallel_backend"]("loky"):
         pass
-    assert WORKING["parallel_backend"] is WORKING["parallel_config"] is parallel_config
 
 
 @pytest.mark.parametrize(
