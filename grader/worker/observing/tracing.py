@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +24,16 @@ from torch.overrides import TorchFunctionMode
 
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.worker.observing.expression import definition_of, syntax_of
+from grader.worker.observing.expression import (
+    definition_of,
+    returns_of,
+    syntax_of,
+    walk_without,
+)
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST = 4000
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # The results of these functions take their shape from their parts.
 _OF_PARTS = ("stack", "cat", "concat", "tensor")
 # The line to name is the one that calls a helper which does only this.
@@ -286,37 +292,24 @@ def _needs_gradient(tensor: torch.Tensor) -> bool:
 
 def _last_setting(name: str, returned: _Return) -> ast.Assign | None:
     """Returns the last assignment of a variable before a return, if it certainly ran."""
-    body = getattr(definition_of(returned.code), "body", None)
-    own = [*_outside_of_functions(body)] if isinstance(body, list) else []
+    defined = definition_of(returned.code) or ast.Module([], [])
     stores = [
         node
-        for node in own
+        for node in walk_without(defined, _FUNCTIONS)
         if isinstance(node, ast.Name)
         and isinstance(node.ctx, ast.Store)
         and node.id == name
         and node.lineno < returned.line.line
     ]
     last = max(stores, key=lambda node: node.lineno, default=None)
-    found = (one for one in body or () if isinstance(one, ast.Assign) and last in one.targets)
+    found = (one for one in defined.body if isinstance(one, ast.Assign) and last in one.targets)
     return next(found, None)
-
-
-def _outside_of_functions(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yields the nodes of a function's body without those of functions within it."""
-    left: list[ast.AST] = [*body]
-    while left:
-        node = left.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            left += ast.iter_child_nodes(node)
 
 
 def _return_at(returned: _Return) -> ast.expr | None:
     """Returns the expression of a return statement."""
-    for node in ast.walk(syntax_of(returned.code.co_filename)):
-        if isinstance(node, ast.Return) and node.lineno == returned.line.line:
-            return node.value
-    return None
+    here = (one for one in returns_of(returned.code) if one.lineno == returned.line.line)
+    return next((one.value for one in here), None)
 
 
 def _hands_on(value: ast.expr) -> bool:
