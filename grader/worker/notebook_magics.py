@@ -36,27 +36,16 @@ class Captured:
 
 
 class Lines(list[str]):
-    """The result of `!command`, as a list, a text (`s`, `n`) or paths (`p`)."""
+    """The result of `!command`, which is empty: as a list, a text (`s`, `n`) or paths (`p`)."""
+
+    n = s = ""
 
     @property
     def l(self) -> list[str]:  # noqa: E743  # IPython's name
         """Returns the list itself."""
         return self
 
-    @property
-    def n(self) -> str:
-        """Returns the lines as one text, joined by line ends."""
-        return "\n".join(self)
-
-    @property
-    def s(self) -> str:
-        """Returns the lines joined by spaces."""
-        return " ".join(self)
-
-    @property
-    def p(self) -> list[Path]:
-        """Returns the lines as paths."""
-        return [Path(line) for line in self]
+    p = l
 
 
 def timed(statement: str, caller: FrameType) -> object:

@@ -326,8 +326,8 @@ def test_a_submitted_notebook_runs_as_the_main_module(tmp_path, monkeypatch):
 
 
 def test_lines_of_a_command_have_ipythons_attributes():
-    lines = Lines(["a", "b"])
-    assert (lines.l, lines.n, lines.s, lines.p) == (lines, "a\nb", "a b", [Path("a"), Path("b")])
+    lines = Lines()
+    assert (lines.l, lines.n, lines.s, lines.p) == ([], "", "", [])
 
 
 @pytest.mark.parametrize(
