@@ -290,13 +290,7 @@ class Session:
             fault = self._environment.fault(raised)
             self.problem = fault or self._wording.raised(raised, self._submission.adapters)
             raise self.problem.again()
-        root, scratch = self._submission.root, self._scratch
-        self.cell_errors = tuple(
-            redacted(
-                with_what_was_not_run(self._environment.checked(one), self.not_run), root, scratch
-            )
-            for one in loaded.cell_errors
-        )
+        self.cell_errors = tuple(map(self._told, loaded.cell_errors))
         return worker
 
     def _new_worker(self) -> Worker:
@@ -307,11 +301,13 @@ class Session:
     def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
         """Returns the exception with the output before it, without this machine's paths."""
         before = time.thread_time()
-        raised = dataclasses.replace(raised, printed=worker.printed_text)
-        checked = with_what_was_not_run(self._environment.checked(raised, asked), self.not_run)
-        told = redacted(checked, self._submission.root, self._scratch)
+        told = self._told(dataclasses.replace(raised, printed=worker.printed_text), asked)
         self.charge(time.thread_time() - before)
         return told
+
+    def _told(self, raised: Raised, asked: bool = False) -> Raised:
+        checked = with_what_was_not_run(self._environment.checked(raised, asked), self.not_run)
+        return redacted(checked, self._submission.root, self._scratch)
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
         """Returns the patience for the next answer, and whether it is all the time left."""
