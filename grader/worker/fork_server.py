@@ -28,8 +28,8 @@ from grader.worker.confinement.layers import (
     InheritedState,
     close_access_times,
     mapped,
-    prepare_confinement,
 )
+from grader.worker.confinement.seccomp import prepare_filter
 from grader.worker.packages import load_ahead, package_folders
 
 _MESSAGE = 4096
@@ -140,7 +140,8 @@ def warm_up(
     del loaded, halves
     forget_the_project()
     failed = load_ahead(preload)
-    prepare_confinement(granted)
+    readable_by_all()  # kept for every worker
+    prepare_filter(granted)
     gc.freeze()
     gc.enable()
     return failed

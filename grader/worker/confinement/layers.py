@@ -20,18 +20,17 @@ import resource
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from grader.worker.confinement.file_tree import (
     enter_own_scratch,
-    readable_by_all,
     restrict_files,
 )
 from grader.worker.confinement.identity import drop_privileges
-from grader.worker.confinement.seccomp import prepare_filter, restrict_system_calls
+from grader.worker.confinement.seccomp import restrict_system_calls
 
 _DAY = 24 * 3600
 # A judge waits twice as long for its fork server.
@@ -200,15 +199,6 @@ def _set(what: int, limit: int) -> None:
     _, hard = resource.getrlimit(what)
     allowed = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(what, (allowed, allowed))
-
-
-def prepare_confinement(granted: Sequence[str] = ()) -> None:
-    """Prepares, before the fork, the layers that are the same for every worker.
-
-    The `granted` system calls are allowed beside the usual ones.
-    """
-    readable_by_all()
-    prepare_filter(granted)
 
 
 def confine(

@@ -108,7 +108,7 @@ def test_every_grade_says_how_its_worker_was_confined(grader, tiny, tmp_path, ex
 
 WITH_A_CLOSED_HOME = """
 import os, pathlib, sysconfig
-from grader.worker.confinement.layers import prepare_confinement
+from grader.worker.confinement.file_tree import readable_by_all
 sysconfig.get_paths()
 if os.geteuid() == 0:
     os.setuid(65534)
@@ -116,7 +116,7 @@ home = pathlib.Path(os.environ["HOME"])
 try:
     (home / "packages").is_dir()
 except PermissionError:
-    prepare_confinement()
+    readable_by_all()
     print("prepared")
 """
 
