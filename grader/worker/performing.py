@@ -88,14 +88,18 @@ class Living:
         left = self._goes_on(call)
         if left is None:
             self.forget()
-        before, then = left or (call.before, call.then)
         self._call = None
-        self._take(before, call.device, seed)
-        if call.adapter and len(self._made) == len(call.before):
-            self._seed(seed)
-            own = _found(arguments, self._made) if call.before else arguments
-            self._made.append(self._asked(function, own))
-        self._take(then, call.device, seed)
+        for step in call.steps if left is None else left:
+            for item in range(self._items, step.times):
+                if seed is not None:
+                    seed(len(self._made) + item * _MOST_STEPS)
+                if call.adapter and len(self._made) == len(call.before):
+                    own = _found(arguments, self._made) if call.before else arguments
+                    result = self._asked(function, own)
+                else:
+                    result = self._done(step, call.device)
+            self._made.append(result)
+            self._items = 0
         self._call = call
         return self._made[-1]
 
@@ -104,27 +108,12 @@ class Living:
         self._call, self._made, self._items = None, [], 0
         self._workshop.close()
 
-    def _take(self, steps: Sequence[Step], device: str, seed: Seed | None) -> None:
-        for step in steps:
-            for item in range(self._items, step.times):
-                self._seed(seed, item)
-                result = self._done(step, device)
-            self._made.append(result)
-            self._items = 0
-
     def _asked(self, adapter: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         self.called = adapter
         return self._call_adapter(adapter, arguments)
 
-    def _seed(self, seed: Seed | None, item: int = 0) -> None:
-        if seed is not None:
-            seed(len(self._made) + item * _MOST_STEPS)
-
-    def _goes_on(self, call: Call) -> tuple[Sequence[Step], Sequence[Step]] | None:
-        """Returns the steps before and after a call that have not run yet.
-
-        Returns None if the call does not continue the latest one.
-        """
+    def _goes_on(self, call: Call) -> Sequence[Step] | None:
+        """Returns the steps that have not run; None if the call does not continue the latest."""
         last_call = self._call
         if last_call is None or not call.is_script:
             return None
@@ -142,9 +131,7 @@ class Living:
             self._made.pop()
             self._items = last.times
             rest.insert(0, now)
-        first = max(0, len(call.before) - len(self._made))
-        asks = bool(call.adapter) and len(self._made) <= len(call.before)
-        return rest[:first], rest[first + asks :]
+        return rest
 
     def _done(self, step: Step, device: str) -> Any:
         positional = _found(arrived(list(step.positional), device), self._made)
