@@ -57,24 +57,6 @@ def collapse_memory() -> None:
 _SECONDS_TO_END = 1.0
 
 
-def _be_fork_server(
-    order: Mapping[str, Any],
-    control: socket.socket,
-    number: int,
-    namespaces: list[str],
-    not_preloaded: Mapping[str, str],
-) -> None:
-    try:
-        end_with_parent()
-        serve_judges(order, control, number, namespaces, not_preloaded)
-    except BaseException as error:
-        # The judge reports the last line.
-        said = " ".join(str(error).split())
-        print(f"{type(error).__name__}: {said}", file=sys.stderr)
-    finally:
-        os._exit(0)
-
-
 def _kill(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
@@ -169,7 +151,9 @@ def _become_one(
         pid = os.fork()
         if pid == 0:
             os.close(life)
-            _be_fork_server(order, control, number, namespaces, failed)
+            end_with_parent()
+            serve_judges(order, control, number, namespaces, failed)
+            return
         control.close()
         signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
         _, status = os.waitpid(pid, 0)
@@ -178,6 +162,9 @@ def _become_one(
         if _were_killed(life):
             groups = (Path(ground).glob(f"{order['prefix']}*") for ground in order["groups"])
             _remove_what_is_left(order["scratch"], itertools.chain(*groups))
+    except BaseException as error:
+        # The judge reports the last line.
+        print(f"{type(error).__name__}: {' '.join(str(error).split())}", file=sys.stderr)
     finally:
         os._exit(0)
 
