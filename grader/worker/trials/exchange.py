@@ -309,9 +309,6 @@ def _default_swaps(old: object, new: object) -> Iterator[Swap]:
 
 
 def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
-    if old.__bases__ != new.__bases__:
-        yield Swap.of_attribute(old, "__bases__", new.__bases__)
-    yield from _renamed(old, new)
     for name, value in vars(new).items():
         held = vars(old).get(name)
         if isinstance(value, staticmethod):  # as the `__new__` that is made for a named tuple
@@ -319,39 +316,11 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
             yield from _default_swaps(unbound, value.__func__)
         elif isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
-            yield from _made_swaps(held, value)
         elif name in vars(old) and (
             # A `_tuplegetter` reads a field of a named tuple.
             isinstance(value, _PLAIN) or type(value).__name__ == "_tuplegetter"
         ):
             yield Swap.of_attribute(old, name, value)
-
-
-def _renamed(old: type, new: type) -> Iterator[Swap]:
-    """Yields the swap that gives a renamed member of a class its new name."""
-    before = [name for name in vars(old) if name not in vars(new)]
-    after = [name for name in vars(new) if name not in vars(old)]
-    if len(before) == len(after) == 1:
-        (gone,), (come,) = before, after
-        value = vars(old)[gone]
-
-        def apply() -> None:
-            setattr(old, come, value)
-            delattr(old, gone)
-
-        def undo() -> None:
-            setattr(old, gone, value)
-            delattr(old, come)
-
-        yield Swap(apply, undo)
-
-
-def _made_swaps(old: object, new: FunctionType) -> Iterator[Swap]:
-    """Yields the swap of a generated method, as the `__init__` of a dataclass."""
-    if not isinstance(old, FunctionType) or not new.__code__.co_filename.startswith("<"):
-        return
-    if new.__code__.co_freevars == old.__code__.co_freevars:
-        yield Swap.of_attribute(old, "__code__", new.__code__)
 
 
 def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
