@@ -22,7 +22,6 @@ from grader.worker.observing.expression import (
     expression_and_statement,
     in_words,
     line_at,
-    nodes_at,
     not_called_in_words,
     returns_of,
     value_of,
@@ -124,39 +123,6 @@ def _resolved(dotted: list[str], frame: FrameType, is_called: bool) -> tuple[str
         if owner is None or isinstance(owner, torch.Tensor):
             words = in_words(owner)
     return ".".join(dotted), words
-
-
-def origin_of_number_as_device(
-    _: BaseException, traces: Sequence[TracebackType], root: Path
-) -> Frame | None:
-    """Returns the line of the outer call that passed a number as a device."""
-    name = next(_numbers_as_device(traces[-1]), None)
-    if name is None:
-        return None
-    if len(name) == 1 and assignment_of(name[0], traces[-1]) is None:
-        return _line_of(traces[-2], root) if len(traces) > 1 else None
-    if len(name) == 2 and name[0] == "self":
-        owner = type(value_of(name[:1], traces[-1].tb_frame))
-        making = [trace for trace in traces[:-1] if _makes(owner, trace)]
-        return _line_of(making[-1], root) if making else None
-    return None
-
-
-def _numbers_as_device(trace: TracebackType) -> Iterator[Sequence[str]]:
-    """Yields the names of numbers that are passed as `device=` where a frame stopped."""
-    for node in nodes_at(trace):
-        if isinstance(node, ast.keyword) and node.arg == "device":
-            name = dotted_name(node.value)
-            if name and isinstance(value_of(name, trace.tb_frame), int):
-                yield name
-
-
-def _makes(kind: type, trace: TracebackType) -> bool:
-    """Returns whether the expression where a frame stopped makes an object of a class."""
-    return any(
-        isinstance(node, ast.Call) and callee(node.func, trace.tb_frame) is kind
-        for node in nodes_at(trace)
-    )
 
 
 def _line_of(trace: TracebackType, root: Path) -> Frame | None:
@@ -270,15 +236,12 @@ def _set_in(
         if place == 0 and _is_parameter(node.id, trace):
             return None
         statement = assignment_of(node.id, trace)
-        passing, earlier = None, _passed_through(node.id, statement, trace)
-        if earlier is not None:
-            passing, statement = statement, assignment_of(earlier, trace, statement)
         if statement is not None:
             targets = getattr(statement, "targets", [None])
             if not isinstance(targets[0], ast.Name):
                 # The name is one of several unpacked values, not the whole result.
                 return None
-            if _may_be_skipped(statement, targets[0].id, trace, passing):
+            if _may_be_skipped(statement, node.id, trace):
                 return None
             returning = _returned(getattr(statement, "value", None), trace, several, root)
             if returning is not None or several:
@@ -287,13 +250,11 @@ def _set_in(
     return None if place == len(traces) - 1 else line_at(file, trace.tb_lineno, root)
 
 
-def _may_be_skipped(
-    statement: ast.stmt, name: str, trace: TracebackType, passing: ast.stmt | None = None
-) -> bool:
+def _may_be_skipped(statement: ast.stmt, name: str, trace: TracebackType) -> bool:
     """Returns whether a name may have its value from elsewhere than from a statement.
 
-    Code after the statement, other than `passing`, sets the name as well. Or other code does, and
-    the statement is in a branch, loop or function without the line where the frame stopped.
+    Code after the statement sets the name as well. Or other code does, and the statement is in a
+    branch, loop or function without the line where the frame stopped.
     """
     code, at = trace.tb_frame.f_code, trace.tb_lineno
     is_local = name in (*code.co_varnames, *code.co_cellvars)
@@ -301,8 +262,7 @@ def _may_be_skipped(
     lines = _lines_that_set(name, trace)
     if is_local and len(lines) + is_given < 2:
         return False
-    later = [line for line in lines if line > (statement.end_lineno or 0)]
-    if any(passing is None or line != passing.lineno for line in later):
+    if any(line > (statement.end_lineno or 0) for line in lines):
         return True
     bodies = (
         getattr(node, part, None)
@@ -324,40 +284,6 @@ def _lines_that_set(name: str, trace: TracebackType) -> list[int]:
         if (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store))
         or (isinstance(node, ast.MatchAs | ast.MatchStar) and node.name == name)
     ]
-
-
-def _passed_through(name: str, statement: ast.stmt | None, trace: TracebackType) -> str | None:
-    """Returns the argument that a call hands back as `name`, as in `q, k = placed(q, k)`."""
-    match statement:
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call() as call):
-            places = [at for at, one in enumerate(targets) if dotted_name(one) == [name]]
-        case _:
-            return None
-    function = callee(call.func, trace.tb_frame)
-    is_bound = isinstance(function, MethodType)
-    function = function.__func__ if isinstance(function, MethodType) else function
-    if len(places) != 1 or call.keywords or not isinstance(function, FunctionType):
-        return None
-    code = function.__code__
-    match [one.value for one in returns_of(code)]:
-        case [ast.Tuple(elts=given)] if len(given) == len(targets):
-            handed = dotted_name(given[places[0]]) or [""]
-        case _:
-            return None
-    parameters = code.co_varnames[is_bound : code.co_argcount]
-    if len(handed) > 1 or handed[0] not in parameters or _is_set_in(code, handed[0]):
-        return None
-    place = parameters.index(handed[0])
-    argument = call.args[place] if place < len(call.args) else None
-    return argument.id if isinstance(argument, ast.Name) else None
-
-
-def _is_set_in(code: CodeType, name: str) -> bool:
-    """Returns whether a function assigns to one of its parameters."""
-    return any(
-        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
-        for node in ast.walk(definition_of(code) or ast.Module([], []))
-    )
 
 
 def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:

@@ -81,13 +81,10 @@ def _head(statement: ast.stmt) -> list[Node]:
     ]
 
 
-def assignment_of(
-    name: str, trace: TracebackType, before: ast.stmt | None = None
-) -> ast.stmt | None:
+def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
     """Returns the statement of a frame's function that set a name before the line where it stopped.
 
-    Returns None if there is none, or if a later one may have set it in a loop. With `before`,
-    returns the assignment before that one.
+    Returns None if there is none, or if a later one may have set it in a loop.
     """
     function = definition_of(trace.tb_frame.f_code)
     setting = [
@@ -96,11 +93,8 @@ def assignment_of(
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
         and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
     ]
-    if before is not None:
-        setting = [node for node in setting if node.lineno < before.lineno]
-    end = trace.tb_lineno if before is None else before.lineno
     last = max(setting, key=lambda node: node.lineno, default=None)
-    return last if last is not None and (last.end_lineno or 0) < end else None
+    return last if last is not None and (last.end_lineno or 0) < trace.tb_lineno else None
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
