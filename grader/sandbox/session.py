@@ -99,8 +99,9 @@ class Session:
     the submission's own process counts, without the time in which it waits for this machine. An
     exercise that lost two workers is not asked again. After a few calls that took too long, later
     calls get less time: one endless loop does not use up the others' time. An exercise gets a new
-    worker if the one before it left too little memory. `stack_dump` is the traceback of the last
-    call that took too long, as its worker claims it.
+    worker if the one before it left too little memory. `used` are the seconds of its time that are
+    used up. `stack_dump` is the traceback of the last call that took too long, as its worker claims
+    it.
     """
 
     _server: Callable[[], ForkServer]
@@ -117,8 +118,8 @@ class Session:
     cell_errors: tuple[Raised, ...] = ()
     import_seconds: Mapping[str, float] = field(default_factory=dict)
     not_run: tuple[str, ...] = ()
+    used: float = 0.0
     _worker: Worker | None = None
-    _used: float = 0.0
     _wall: float = 0.0
     _beside: float = 0.0
     _bench: TrialWorker | None = None
@@ -198,18 +199,13 @@ class Session:
             self._note(worker)
 
     @property
-    def used(self) -> float:
-        """Returns the seconds of the submission's time that are used up."""
-        return self._used
-
-    @property
     def spent(self) -> float:
         """Returns the seconds of all its workers, including those that tried edits."""
-        return self._used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
+        return self.used + self._beside + (0.0 if self._bench is None else self._bench.seconds)
 
     def charge(self, seconds: float) -> None:
         """Deducts the price of the seconds that the submission's answers cost the judge."""
-        self._used += PRICE_OF_JUDGE * seconds
+        self.used += PRICE_OF_JUDGE * seconds
         self._wall += seconds
 
     @contextlib.contextmanager
@@ -251,7 +247,7 @@ class Session:
 
     def _note(self, worker: Worker) -> None:
         taken = worker.taken
-        self._used += taken.own
+        self.used += taken.own
         self._wall += taken.wall
         if worker.printed:
             self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
@@ -312,7 +308,7 @@ class Session:
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
         """Returns the patience for the next answer, and whether it is all the time left."""
         seconds = self._limits.submission_seconds
-        left, wall_left = seconds - self._used, WALL_FACTOR * seconds - self._wall
+        left, wall_left = seconds - self.used, WALL_FACTOR * seconds - self._wall
         if min(left, wall_left) <= 0:
             raise StudentFault(Status.TIMEOUT, f"the submission's {seconds:.4g}{USED_UP}")
         return Patience(min(wanted, left), min(wall, wall_left)), left <= wanted
