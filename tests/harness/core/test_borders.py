@@ -174,6 +174,29 @@ def test_worker_modules_import_no_trusted_module():
         assert not others, file
 
 
+WITHOUT_UNIX = """
+import importlib, signal, sys, sysconfig
+import pytest, torch
+sysconfig.get_config_vars()
+sys.platform = "win32"
+for name in ("SIGALRM", "SIGKILL", "SIGUSR1", "SIGUSR2", "setitimer"):
+    delattr(signal, name)
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+"""
+
+
+@pytest.mark.process
+def test_the_modules_at_home_load_without_signals_and_modules_of_unix():
+    """They are missing on Windows."""
+    modules = [f"grader.home.{file.stem}" for file in (ENGINE / "home").glob("[a-z]*.py")]
+    command = [sys.executable, "-c", WITHOUT_UNIX, "grader.testing", *modules]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.process
 def test_importing_the_package_loads_none_of_its_modules():
     """The Python verbs load when they are used, so that `import grader` costs nothing."""
