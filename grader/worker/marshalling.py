@@ -15,7 +15,7 @@ import stat
 import tempfile
 import weakref
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -357,23 +357,12 @@ def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
     """Returns the files below a folder, or a word that says why they cannot be listed."""
     if not folder.is_dir() or folder.is_symlink():
         return ABSENT if not os.path.lexists(folder) else IRREGULAR
-    found = list(itertools.islice(_below(str(folder)), MAX_ENTRIES + 1))
+    below = (Path(top, own) for top, *names in os.walk(folder) for own in itertools.chain(*names))
+    found = list(itertools.islice(below, MAX_ENTRIES + 1))
     if len(found) > MAX_ENTRIES:
         return TOO_MANY
-    return sorted(Path(path).relative_to(folder).as_posix() for path in found if path)
-
-
-def _below(folder: str) -> Iterator[str]:
-    """Yields the path of each file below a folder, and an empty text for each inner folder."""
-    left = [folder]
-    while left:
-        with os.scandir(left.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    left.append(entry.path)
-                    yield ""
-                else:
-                    yield entry.path
+    files = [path for path in found if path.is_symlink() or not path.is_dir()]
+    return sorted(path.relative_to(folder).as_posix() for path in files)
 
 
 _MAKERS: Mapping[str, Callable[..., Any]] = {
