@@ -73,7 +73,7 @@ _SHORTEST, _LONGEST = 0.0002, 0.02
 
 def kill_all(tops: Iterable[Path]) -> bool:
     """Kills all processes in groups; returns whether all of them end within ten seconds."""
-    folders = [folder for top in tops for folder in _below(top)]
+    folders = _within(tops)
     if not _killed_at_once(folders):
         # No member can fork from here on, so that killing catches up with them.
         for folder in folders:
@@ -87,7 +87,7 @@ def remove_all(tops: Iterable[Path]) -> bool:
 
     The kernel keeps a group until its last member has given back its memory.
     """
-    folders = [folder for top in tops for folder in _below(top)]
+    folders = _within(tops)
     return _in_time(lambda: _are_removed(folders))
 
 
@@ -97,13 +97,9 @@ def members(folders: Iterable[Path]) -> set[int]:
     return found - {0}  # processes out of sight read as 0, which to kill(2) means the caller
 
 
-def _below(top: Path) -> Iterator[Path]:
-    """Yields a folder and all folders below it, the innermost first."""
-    with contextlib.suppress(OSError), os.scandir(top) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _below(Path(entry.path))
-    yield top
+def _within(tops: Iterable[Path]) -> list[Path]:
+    """Returns folders and all folders below them, the innermost first."""
+    return [Path(folder) for top in tops for folder, *_ in os.walk(top, topdown=False)]
 
 
 def _killed_at_once(folders: list[Path]) -> bool:
