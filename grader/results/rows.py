@@ -27,10 +27,11 @@ from grader.core.verdict import (
     Where,
 )
 
-OF_A_SUBMISSION = (
+_OF_A_GRADE = (
     "name, status, score, max_score, seed, submission_hash, suite_hash, duration_s, message, "
-    "isolation, said, unexplained"
+    "isolation"
 )
+OF_A_SUBMISSION = f"{_OF_A_GRADE}, said, unexplained"
 _ERRORS = (
     "max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance", "wrong", "total",
     "worst",
@@ -51,9 +52,12 @@ REACHED = (
 )
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
+_STORED = f"{_OF_A_GRADE}, position, key, finished"
+# A grade replaces an earlier one in its row, but not the words about it.
 ADD_SUBMISSION = (
-    f"INSERT INTO submission ({OF_A_SUBMISSION}, position, key, finished) "
-    f"VALUES ({', '.join('?' * 15)})"
+    f"INSERT INTO submission ({_STORED}, unexplained) VALUES ({', '.join('?' * 14)}) "
+    f"ON CONFLICT (name) DO UPDATE SET ({_STORED}) = "
+    f"({', '.join(f'excluded.{name}' for name in _STORED.split(', '))})"
 )
 ADD_VERDICT = (
     f"INSERT INTO verdict (submission, place, {_OF_A_VERDICT}) VALUES ({', '.join('?' * 15)})"
@@ -92,7 +96,7 @@ def row_of_test(verdict: Verdict) -> TestRow:
 
 
 def submission_row(grade: Grade) -> tuple[Any, ...]:
-    """Returns a grade without its verdicts and words, in the order of `OF_A_SUBMISSION`."""
+    """Returns a grade without its verdicts and words, in the order of the table."""
     return (
         well_formed(grade.submission),
         grade.status.value,
@@ -104,8 +108,6 @@ def submission_row(grade: Grade) -> tuple[Any, ...]:
         grade.duration_s,
         well_formed(grade.message),
         json.dumps(dict(grade.isolation)),
-        None,
-        grade.unexplained,
     )
 
 
@@ -139,7 +141,7 @@ def grade_of(
     notes: tuple[str, ...],
     carried: Iterable[Sequence[Any]] = (),
 ) -> Grade:
-    """Returns the grade that `submission_row` wrote, with what else is known of it."""
+    """Returns the grade of a row of `OF_A_SUBMISSION`, with what else is known of it."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
     duration_s, message, isolation, said, unexplained = rest
     return Grade(
