@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import math
 import os
@@ -23,7 +22,6 @@ import pytest
 from grader.core.verdict import (
     Aspect,
     Diagnosis,
-    Grade,
     GradeStatus,
     Measurement,
     Status,
@@ -33,6 +31,7 @@ from grader.core.verdict import (
 )
 from grader.results.database import ForeignStore, StoreError, StoreInUse, connect
 from grader.results.store import Store
+from tests.harness.export_fixtures import a_grade
 from tests.harness.storing import add, plainly
 
 pytestmark = pytest.mark.unit
@@ -64,23 +63,6 @@ WRONG = Verdict(
     diagnosis=Diagnosis("rope-half-split", "It pairs halves.", "Which two make a pair?"),
     where=Where("attention.py", 42, "rotated"),
 )
-
-
-def a_grade(name: str, *tests: Verdict, **changes: Any) -> Grade:
-    grade = Grade(
-        submission=name,
-        status=GradeStatus.GRADED,
-        score=sum(test.score for test in tests),
-        max_score=5.0,
-        seed=7,
-        submission_hash="5ab",
-        suite_hash="c0de",
-        duration_s=0.2,
-        message=None,
-        isolation={"filesystem": "landlock"},
-        tests=tests,
-    )
-    return dataclasses.replace(grade, **changes)
 
 
 @contextlib.contextmanager
