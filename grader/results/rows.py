@@ -204,60 +204,23 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
 
 
 def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
-    place = _place(measurement.worst)
+    place = json.dumps(measurement.worst)
     return (*measurement.as_json().values(), measurement.wrong, measurement.total, place)
 
 
 @functools.lru_cache(maxsize=4096)
-def _place(index: tuple[int, ...]) -> str:
-    """Returns an index of a tensor as text; a class has few different ones."""
-    return json.dumps(index)
-
-
-@functools.lru_cache(maxsize=4096)
 def _index(text: str) -> tuple[int, ...]:
+    """Returns the index of a tensor in a text; a class has few different ones."""
     return tuple(json.loads(text))
 
 
-_MOST = 4096
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
-# Quotes inside a text are escaped, so that in an object's JSON only the field itself matches.
-_UNTIMED = '"duration_s": 0.0'
 
 
-class GradeLines:
-    """A writer of grades as lines of JSON, given the tests by their numbers.
-
-    Most verdicts in a class equal those of an earlier submission, except for the duration. Their
-    JSON is cached.
-    """
-
-    def __init__(self, tests: Mapping[int, Test]) -> None:
-        self._tests = tests
-        self._around = functools.lru_cache(maxsize=_MOST)(self._around_the_duration)
-
-    def line(self, grade: Grade, verdicts: Iterable[tuple[Any, ...]]) -> str:
-        """Returns the line of a grade, whose verdicts are given as rows of `VERDICTS`."""
-        rows = list(verdicts)
-        durations = _ENCODER.encode([row[-1] for row in rows])[1:-1].split(", ")
-        tests = [
-            duration.join(self._around(row[:-1]))
-            for row, duration in zip(rows, durations, strict=False)
-        ]
-        bare = _ENCODER.encode(grade.as_json()).removesuffix("[]}")
-        return _in_one_line(f"{bare}[{', '.join(tests)}]}}")
-
-    def _around_the_duration(self, untimed: tuple[Any, ...]) -> tuple[str, str]:
-        fields = verdict_of(self._tests, (*untimed, 0.0)).as_json()
-        before, field, after = _ENCODER.encode(fields).partition(_UNTIMED)
-        return before + field.removesuffix("0.0"), after
-
-
-def _in_one_line(text: str) -> str:
-    """Returns the JSON with all kinds of line breaks escaped, for readers that split at them."""
-    if text.isascii():
-        return text
+def line_of(grade: Grade) -> str:
+    """Returns a grade as JSON in one line, also for readers that split at other line breaks."""
+    text = _ENCODER.encode(grade.as_json())
     return _BREAKS_LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
