@@ -137,11 +137,11 @@ class Results:
         with self._reading() as database:
             return dict(database.execute("SELECT name, submission_hash FROM submission"))
 
-    def lacks(self) -> list[str]:
-        """Returns why words are missing, for each submission that has none or only some."""
-        reasons = "SELECT unexplained FROM submission WHERE unexplained IS NOT NULL"
+    def unexplained(self) -> dict[str, str]:
+        """Returns why words of submissions are missing, by name, in class order."""
+        missing = "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL"
         with self._reading() as db:
-            return [reason for (reason,) in db.execute(reasons)]
+            return dict(db.execute(f"{missing} ORDER BY position, name"))
 
     def class_imports(self) -> ClassImports:
         """Returns the installed packages that the submissions import, and the missing packages."""

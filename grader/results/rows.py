@@ -139,7 +139,7 @@ def grade_of(
     row: Sequence[Any],
     tests: tuple[Verdict, ...],
     notes: tuple[str, ...],
-    carried: Iterable[Sequence[Any]] = (),
+    carried: Iterable[Sequence[Any]],
 ) -> Grade:
     """Returns the grade of a row of `OF_A_SUBMISSION`, with what else is known of it."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row

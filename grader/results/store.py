@@ -181,15 +181,6 @@ class Store(Results):
             with self._change() as database:
                 set_value(database, key, text)
 
-    def unexplained(self) -> dict[str, str]:
-        """Returns why words of submissions are missing, by name, in class order."""
-        query = (
-            "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
-            "ORDER BY position, name"
-        )
-        with self._one_at_a_time, saying(self.file, "read"):
-            return dict(self._database.execute(query))
-
     def finished(self) -> dict[str, str]:
         """Returns the cache key of each submission that needs no grading, by its name."""
         with self._one_at_a_time, saying(self.file, "read"):
