@@ -22,13 +22,13 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.grading.fingerprints import source_files, suite_files
 from grader.grading.options import Options
 from grader.reports.export.gradescope import Display, not_graded
+from grader.reports.letter import add
 
 # The grader's own processes take up to 600 of a container's 768 MB; half a processor is slow.
 MEMORY_MB = 128
 TIMEOUT = 240.0
 EXPLAIN_TIMEOUT = 40.0
 _SECONDS_BESIDE = 300
-_EPOCH = (1980, 1, 1, 0, 0, 0)
 _SCRIPTS = ("setup.sh", "run_autograder")
 _CONSTRAINTS = "constraints.txt"
 _TORCH = re.compile(r"torch(?![\w.-])")
@@ -64,13 +64,9 @@ def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
     """
     autograder.options.settings(assignment)
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(packed, "w") as archive:
         for name, content in sorted(_files(assignment, autograder)):
-            info = zipfile.ZipInfo(name, _EPOCH)
-            info.create_system = 3  # Unix: file modes are applied
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = (0o100755 if name in _SCRIPTS else 0o100644) << 16
-            archive.writestr(info, content)
+            add(archive, name, content, 0o755 if name in _SCRIPTS else 0o644)
     return packed.getvalue()
 
 

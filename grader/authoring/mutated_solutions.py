@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
@@ -92,7 +92,7 @@ class RightPrograms:
             sys.modules.update(before)
 
 
-class _Finder(MetaPathFinder, InspectLoader):
+class _Finder(MetaPathFinder, Loader):
     """A finder and loader of modules in memory."""
 
     def __init__(self, codes: Mapping[str, CodeType], packages: set[str]) -> None:
@@ -108,12 +108,9 @@ class _Finder(MetaPathFinder, InspectLoader):
             return None
         return ModuleSpec(fullname, self, is_package=fullname in self._packages)
 
-    def get_code(self, fullname: str) -> CodeType:
-        """Returns the code of a module."""
-        return self._codes[fullname]
-
-    def get_source(self, fullname: str) -> None:
-        """Returns None: no caller needs a source."""
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the code of a module."""
+        exec(self._codes[module.__name__], vars(module))
 
 
 def _named(file: Path, root: Path) -> str:

@@ -7,9 +7,8 @@ import functools
 import importlib
 import importlib.util
 import inspect
-import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +22,6 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import meant, nearest
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.core.wire.calls import Answer, Call, encode_call
-from grader.core.wire.scripts import Doing
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.mistakes.diagnosis import TELLING_CASES
 from grader.explain.mistakes.mistakes import load_mistakes
@@ -166,21 +164,14 @@ class GivenFunctions:
 
 
 class Remembering:
-    """An examinee that answers with given functions, and remembers the answer to each call.
-
-    `together` are the exercises that one test calls together with others.
-    """
+    """An examinee that answers with given functions, and remembers the answer to each call."""
 
     def __init__(self, functions: GivenFunctions) -> None:
         self._functions = functions
         self.answers: dict[bytes, Answer] = {}
-        self.together: set[str] = set()
 
     def ask(self, call: Call) -> Answer:
         """Returns the functions' answer, and remembers it."""
-        others = {step.name for step in (*call.before, *call.then) if step.doing is Doing.ASK}
-        if others:
-            self.together |= {call.adapter, *others}
         answer = self._functions.ask(call)
         # Calls that differ only in their random numbers are the same key: keep the first answer.
         self.answers.setdefault(_asked(call), answer)
@@ -241,17 +232,15 @@ def _verification(suite: Suite) -> Verification:
     ]
     trials: list[MistakeTrial] = []
     failed: set[str] = set()
-    for functions in _side_by_side(wrong_functions(), references.together):
-        wrong = {exercise: one.function for exercise, one in functions.items()}
-        examinee = GivenFunctions(root, wrong, solutions)
-        verdicts = list(judge.grade(examinee, wrong))
-        statuses = {verdict.id: verdict.status for verdict in verdicts}
-        named, cases = explainer.names(examinee.ask, statuses)
-        for exercise, one in functions.items():
+    for exercise, several in wrong_functions().items():
+        for wrong in several:
+            examinee = GivenFunctions(root, {exercise: wrong.function}, solutions)
+            verdicts = list(judge.grade(examinee, (exercise,)))
+            statuses = {verdict.id: verdict.status for verdict in verdicts}
+            named, cases = explainer.names(examinee.ask, statuses)
             shown = cases.get(exercise, 0)
-            trial = _trial(one, exercise, verdicts, named.get(exercise), shown)
-            trials.append(trial)
-            failed |= set(trial.caught_by)
+            trials.append(_trial(wrong, exercise, verdicts, named.get(exercise), shown))
+            failed |= set(trials[-1].caught_by)
     idle = [verdict.id for verdict in right if verdict.id not in failed]
     remembered = tuple(_remembered(suite, references.answers))
     found = (tuple(unjust), tuple(narrow), tuple(idle), remembered, tuple(trials))
@@ -363,11 +352,7 @@ def _unlike(
 def _trial(
     wrong: Wrong, exercise: str, verdicts: Sequence[Verdict], named: str | None, cases: int
 ) -> MistakeTrial:
-    caught = [
-        verdict
-        for verdict in verdicts
-        if verdict.exercise == exercise and verdict.status is not Status.PASSED
-    ]
+    caught = [verdict for verdict in verdicts if verdict.status is not Status.PASSED]
     raises = bool(caught) and not any(one.status is Status.FAILED for one in caught)
     tests = tuple(verdict.id for verdict in caught)
     why = _unnamed(raises, cases) if named is None else ""
@@ -407,20 +392,6 @@ def listed_in(module: str, name: str) -> Sequence[Any]:
     if importlib.util.find_spec(module) is None:
         return ()
     return tuple(getattr(importlib.import_module(module), name, ()))
-
-
-def _side_by_side(
-    wrong: Mapping[str, Sequence[Wrong]], together: Collection[str]
-) -> Iterator[dict[str, Wrong]]:
-    """Yields one wrong function of each exercise at a time: exercises are graded separately.
-
-    Exercises that one test calls `together` are wrong one at a time.
-    """
-    apart = {name: several for name, several in wrong.items() if name not in together}
-    for row in itertools.zip_longest(*apart.values()):
-        yield {name: one for name, one in zip(apart, row, strict=True) if one is not None}
-    for name in (name for name in wrong if name in together):
-        yield from ({name: one} for one in wrong[name])
 
 
 def unknown_names(forbidden: Iterable[str]) -> Iterator[tuple[str, str]]:

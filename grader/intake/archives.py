@@ -18,7 +18,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO, BinaryIO, Protocol, cast
+from typing import IO, BinaryIO, cast
 
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
@@ -61,14 +61,7 @@ _XZ_MEMORY = 256 * MIB
 _STREAMS = 5_000  # laid end to end, as parallel compressors do
 
 
-class Readable(Protocol):
-    """An object that bytes can be read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Returns at most `size` bytes; none at the end."""
-
-
-def decompressed(file: BinaryIO) -> Readable:
+def decompressed(file: BinaryIO) -> BinaryIO | _Decompressed:
     """Returns the file's bytes, unpacked if its beginning says that they are compressed.
 
     Reading raises EOFError if the file is cut off, and zlib.error, OSError or LZMAError if it is
@@ -83,18 +76,6 @@ def decompressed(file: BinaryIO) -> Readable:
     if beginning.startswith(b"\xfd7zXZ"):
         return _Decompressed(file, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY))
     return file
-
-
-class _Decoder(Protocol):
-    """A decompressor as `bz2` and `lzma` define it."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 class _Gunzip:
@@ -117,6 +98,9 @@ class _Gunzip:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         return self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
+
+
+_Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor | _Gunzip
 
 
 class _Decompressed:
@@ -215,7 +199,7 @@ def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes
 class _Meter:
     """A reader that counts bytes, and raises Unreadable when too many are read."""
 
-    def __init__(self, source: Readable, total: int) -> None:
+    def __init__(self, source: BinaryIO | _Decompressed, total: int) -> None:
         self._source = source
         self._total = total
         self._total_left = total

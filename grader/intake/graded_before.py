@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.core.submission import Author
@@ -61,7 +61,8 @@ def keep_graded(
             unsure.setdefault(entry.name, why)
             notes.append(f"It is not certain whose {entry.name} is: {why}.")
     sure = keys_of(author for one in named if one.name not in unsure for author in one.authors)
-    kept = tuple(sorted(name for name in others if not _all_among(graded[name].authors, sure)))
+    again = {name for name in others if all(keys_of((a,)) & sure for a in graded[name].authors)}
+    kept = tuple(sorted(others - again))
     theirs = keys_of(author for name in kept for author in graded[name].authors)
     absent = (one for one in discovery.absentees if keys_of((one,)).isdisjoint(theirs))
     return dataclasses.replace(
@@ -86,7 +87,7 @@ def under_graded_names(
     names = {entry: entry.name for entry, own in digests.items() if graded.get(entry.name) == own}
     for entry, own in digests.items():
         free = (name for name in graded if graded[name] == own and name not in names.values())
-        numbered = (name for name in free if _are_numbered(name, entry.name))
+        numbered = (name for name in free if _unnumbered(name) == _unnumbered(entry.name))
         if entry not in names and (name := next(numbered, None)) is not None:
             names[entry] = name
     taken = set(names.values())
@@ -97,8 +98,8 @@ def under_graded_names(
     }
 
 
-def _are_numbered(one: str, other: str) -> bool:
-    return re.sub(r"-\d+$", "", one) == re.sub(r"-\d+$", "", other)
+def _unnumbered(name: str) -> str:
+    return re.sub(r"-\d+$", "", name)
 
 
 def _is_anothers(entry: Entry, before: GradedBefore | None, digest: Callable[[Entry], str]) -> bool:
@@ -120,7 +121,7 @@ def _swapped(
     for shared in dict.fromkeys(entry.shared_name for entry in entries if entry.shared_name):
         group = [entry for entry in entries if shared in (entry.name, entry.shared_name)]
         own = [entry.name for entry in group]
-        beyond = [name for name in graded.keys() - taken if _is_numbered(name, shared)]
+        beyond = [name for name in graded.keys() - taken if _unnumbered(name) == shared != name]
         for name in filter(graded.__contains__, [*own, *sorted(beyond)]):
             left = (entry for entry in group if entry not in given)
             owned = (entry for entry in left if _belongs(entry, graded[name], digest))
@@ -132,10 +133,6 @@ def _swapped(
             given[entry] = entry.name if entry.name in free else free[0]
             free.remove(given[entry])
     return [dataclasses.replace(entry, name=given.get(entry, entry.name)) for entry in entries]
-
-
-def _is_numbered(name: str, shared: str) -> bool:
-    return name.startswith(f"{shared}-") and name.removeprefix(f"{shared}-").isdecimal()
 
 
 def _belongs(entry: Entry, before: GradedBefore, digest: Callable[[Entry], str]) -> bool:
@@ -170,10 +167,6 @@ def _in_addition(
         return ""
     other = next((owners[key] for key in sorted(keys_of(entry.authors)) if key in owners), "")
     return f"{names_of(entry.authors)} has a grade already, for {other}" if other else ""
-
-
-def _all_among(people: Sequence[Author], others: Set[str]) -> bool:
-    return all(keys_of((person,)) & others for person in people)
 
 
 def keys_of(people: Iterable[Author]) -> set[str]:

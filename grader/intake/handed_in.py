@@ -147,25 +147,19 @@ def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
 def _lay_piece(download: OpenFolder, piece: Piece, copy: PrivateCopy, admission: Admission) -> None:
     """Copies a piece, a file or all files of a folder, to its place in the copy."""
     place, within = tuple(piece.place.split("/")), member_parts(piece.name)
+    path = place[-1]
     try:
         item = download.item(place)
-        if not item.is_folder:
-            _lay(download, SourceFile(within, place, item.size), within, copy, admission)
-            return
-        with download.folder(place) as folder:
-            for file in survey(folder, DOWNLOAD_LIMITS)[0]:
-                _lay(folder, file, (*within, *file.parts), copy, admission)
-    except OSError as error:
-        raise Unreadable(f"{shortened(place[-1])} cannot be read: {error.strerror}") from error
-
-
-def _lay(
-    folder: OpenFolder, file: SourceFile, to: Parts, copy: PrivateCopy, admission: Admission
-) -> None:
-    path = "/".join(to)
-    try:
-        if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
-            admission.leave_out(IMPOSSIBLE_NAME, path)
+        folder, files = download, [SourceFile((), place, item.size)]
+        with contextlib.ExitStack() as stack:
+            if item.is_folder:
+                folder = stack.enter_context(download.folder(place))
+                files, _ = survey(folder, DOWNLOAD_LIMITS)
+            for file in files:
+                to = (*within, *file.parts)
+                path = "/".join(to)
+                if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
+                    admission.leave_out(IMPOSSIBLE_NAME, path)
     except OSError as error:
         raise Unreadable(f"{shortened(path)} cannot be read: {error.strerror}") from error
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 MIB = 1 << 20
 
@@ -21,12 +21,8 @@ _CLUTTER_FILES = frozenset({"Thumbs.db", "desktop.ini", ".DS_Store"})
 _RUNS_OF_WANDB = ("run-", "offline-run-", "latest-run")
 
 
-class FileKind(enum.Enum):
-    """The purpose of a submission's file, as far as its name tells."""
-
-    SOURCE = "source"
-    NOTEBOOK = "notebook"
-    DATA = "data"
+# A kind of file by its purpose, as far as its name tells: a field of `CopyLimits`.
+FileKind = Literal["source", "notebooks", "data"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +55,8 @@ class CopyLimits:
 
     def allowance(self, kind: FileKind) -> FileAllowance:
         """Returns the limits for files of one kind."""
-        return {
-            FileKind.SOURCE: self.source,
-            FileKind.NOTEBOOK: self.notebooks,
-            FileKind.DATA: self.data,
-        }[kind]
+        limits: FileAllowance = getattr(self, kind)
+        return limits
 
 
 DEFAULT_LIMITS = CopyLimits()
@@ -76,8 +69,8 @@ def kind_of(file_name: str) -> FileKind:
     """Returns the kind of a file of this name."""
     name = file_name.lower()
     if name.endswith(_SOURCE_SUFFIXES):
-        return FileKind.SOURCE
-    return FileKind.NOTEBOOK if name.endswith(NOTEBOOKS) else FileKind.DATA
+        return "source"
+    return "notebooks" if name.endswith(NOTEBOOKS) else "data"
 
 
 def is_clutter(parts: Sequence[str]) -> bool:

@@ -37,11 +37,16 @@ class Bundle:
         self._tar.close()
         return self._buffer.getvalue()
 
-    def add(self, parts: Sequence[str], content: bytes) -> None:
-        """Adds a file; `parts` are its folders and its name."""
+    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
+        """Adds a file; `parts` are its folders and its name, which may be any."""
+        content = b"".join(chunks)
         member = tarfile.TarInfo("/".join(parts))
         member.size = len(content)
         self._tar.addfile(member, io.BytesIO(content))
+        return True
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """Does nothing: a file whose chunks raised was never added."""
 
 
 _NAMELESS = "submission"
@@ -106,17 +111,6 @@ def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
         if len(content) > limits.archive:
             raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
         return SubmissionPackage(name, False, content, handed.left_out)
-    bundle = _BundledCopy()
+    bundle = Bundle()
     admission = copy_folder(handed.source, bundle, limits)
     return SubmissionPackage(name, True, bundle.closed(), (*handed.left_out, *admission.notes()))
-
-
-class _BundledCopy(Bundle):
-    """A bundle of the files that a copy would hold."""
-
-    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
-        self.add(parts, b"".join(chunks))
-        return True
-
-    def remove(self, parts: Sequence[str]) -> None:
-        """Does nothing: a file whose chunks raised was never added."""

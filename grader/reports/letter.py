@@ -14,6 +14,7 @@ import json
 import lzma
 import os
 import shutil
+import stat
 import subprocess
 import tarfile
 import tempfile
@@ -253,7 +254,8 @@ def zipped(files: dict[str, bytes]) -> bytes:
 def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
     """Adds a file to a zip with a fixed time, so that equal content gives equal bytes."""
     info = zipfile.ZipInfo(name, _TIME)
-    info.external_attr = mode << 16
+    info.create_system = 3  # Unix: file modes are applied
+    info.external_attr = (stat.S_IFREG | mode) << 16
     info.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(info, content)
 

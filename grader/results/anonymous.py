@@ -220,16 +220,9 @@ class AnonymousResults(Results):
     """Results with numbers in place of the names of submissions, in the order of the numbers."""
 
     def __init__(self, named: Results, mask: Mask) -> None:
-        labels, people = mask.labels, named.people
-        own = People(
-            late=frozenset(labels[name] for name in people.late if name in labels),
-            absentees=tuple(
-                Author(f"Absent {place}") for place, _ in enumerate(people.absentees, 1)
-            ),
-            times={labels[name]: at for name, at in people.times.items() if name in labels},
-            unsure={labels[n]: mask.text(why) for n, why in people.unsure.items() if n in labels},
-        )
-        super().__init__(named.file, named.assignment, own, named.state)
+        absentees = (Author(f"Absent {place}") for place, _ in enumerate(named.people.absentees, 1))
+        people = People(absentees=tuple(absentees))  # all else is settled in the named results
+        super().__init__(named.file, named.assignment, people, named.state)
         self.named = named
         self.mask = mask
 

@@ -16,8 +16,6 @@ from grader.core.submission import Imports
 from grader.core.verdict import Carried, Diagnosis, GradeStatus, Status, Verdict
 from grader.results.database import set_value, value_of
 from grader.results.rows import (
-    ADD_EVIDENCE,
-    ADD_WORDS,
     CARRIED,
     OF_WORDS,
     REACHED,
@@ -43,21 +41,6 @@ class EarlierGrade:
     late_import: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierWords:
-    """The words for a grade, as rows of the tables: those of tests by the tests' ids.
-
-    `wrong` are the answers that nothing explains, each with its place. `missing` is why words are
-    missing, or None.
-    """
-
-    tests: Mapping[str, tuple[Any, ...]]
-    said: str | None
-    evidence: bytes | None
-    wrong: tuple[tuple[int, str], ...]
-    missing: str | None = None
-
-
 def read_earlier(
     database: sqlite3.Connection, tests: Mapping[int, Test], name: str
 ) -> EarlierGrade | None:
@@ -79,41 +62,25 @@ def read_earlier(
     return EarlierGrade(key, suite_hash, verdicts, late_import=message) if is_late else None
 
 
-def read_words(database: sqlite3.Connection, name: str) -> EarlierWords | None:
-    """Returns the words for a submission's grade, complete or not; None if it was not explained."""
-    row = database.execute(
-        "SELECT number, said, unexplained FROM submission WHERE name = ?", (well_formed(name),)
-    ).fetchone()
-    if row is None or row[2] == PENDING:
-        return None
-    number, said, missing = row
-    of_tests = database.execute(
+def clear_for_next(database: sqlite3.Connection, name: str, keeps_words: bool) -> list[Any]:
+    """Removes a submission's grade; returns its tests' words, as rows that begin with the test.
+
+    If the words are kept, so are those about the whole submission, in its row and beside it.
+    """
+    numbered = "SELECT number, unexplained FROM submission WHERE name = ?"
+    number, missing = database.execute(numbered, (name,)).fetchone() or (None, PENDING)
+    if not keeps_words or missing == PENDING:
+        database.execute("DELETE FROM submission WHERE name = ?", (name,))
+        return []
+    words = database.execute(
         f"SELECT id, {', '.join(f'words.{name}' for name in OF_WORDS)} FROM words "
         "JOIN verdict USING (submission, place) JOIN test ON test.number = verdict.test "
         "WHERE submission = ?",
         (number,),
-    )
-    words = {test: tuple(told) for test, *told in of_tests}
-    seen = database.execute("SELECT data FROM evidence WHERE submission = ?", (number,)).fetchone()
-    wrong = tuple(database.execute(OF_ONE, (number,)))
-    return EarlierWords(words, said, None if seen is None else seen[0], wrong, missing)
-
-
-def write_words(
-    database: sqlite3.Connection, number: int, tests: Iterable[str], words: EarlierWords
-) -> None:
-    """Writes earlier words for the grade of a numbered submission, which has these tests."""
-    rows = [
-        (number, place, *words.tests[test])
-        for place, test in enumerate(tests)
-        if test in words.tests
-    ]
-    database.executemany(ADD_WORDS, rows)
-    if words.evidence is not None:
-        database.execute(ADD_EVIDENCE, (number, words.evidence))
-    database.executemany(ADD_WRONG, [(number, *one) for one in words.wrong])
-    said = "UPDATE submission SET said = ?, unexplained = ? WHERE number = ?"
-    database.execute(said, (words.said, words.missing, number))
+    ).fetchall()
+    for table in ("words", "verdict", "note", "carried", "import", "lacking"):
+        database.execute(f"DELETE FROM {table} WHERE submission = ?", (number,))
+    return words
 
 
 def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
@@ -121,8 +88,7 @@ def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
     return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
 
 
-ADD_WRONG = "INSERT OR REPLACE INTO wrong_answers (submission, place, data) VALUES (?, ?, ?)"
-OF_ONE = "SELECT place, data FROM wrong_answers WHERE submission = ?"
+_ADD_WRONG = "INSERT OR REPLACE INTO wrong_answers (submission, place, data) VALUES (?, ?, ?)"
 _FAILED = (
     "WHERE submission = (SELECT number FROM submission WHERE name = ?) "
     "AND (submission, place) IN (SELECT submission, place FROM verdict JOIN test "
@@ -144,7 +110,7 @@ def write_wrong(
     """Writes the unexplained answers of a numbered submission in place of its earlier ones."""
     database.execute("DELETE FROM wrong_answers WHERE submission = ?", (submission,))
     rows = [(submission, place, json.dumps(one.as_json())) for place, one in enumerate(wrong)]
-    database.executemany(ADD_WRONG, rows)
+    database.executemany(_ADD_WRONG, rows)
 
 
 def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:

@@ -23,10 +23,10 @@ from grader.results.rows import (
     OF_A_SUBMISSION,
     OF_A_TEST,
     VERDICTS,
-    GradeLines,
     People,
     Test,
     grade_of,
+    line_of,
     test_of,
     verdict_of,
     well_formed,
@@ -137,11 +137,11 @@ class Results:
         with self._reading() as database:
             return dict(database.execute("SELECT name, submission_hash FROM submission"))
 
-    def lacks(self) -> list[str]:
-        """Returns why words are missing, for each submission that has none or only some."""
-        reasons = "SELECT unexplained FROM submission WHERE unexplained IS NOT NULL"
+    def unexplained(self) -> dict[str, str]:
+        """Returns why words of submissions are missing, by name, in class order."""
+        missing = "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL"
         with self._reading() as db:
-            return [reason for (reason,) in db.execute(reasons)]
+            return dict(db.execute(f"{missing} ORDER BY position, name"))
 
     def class_imports(self) -> ClassImports:
         """Returns the installed packages that the submissions import, and the missing packages."""
@@ -197,12 +197,8 @@ class Results:
             with (
                 replaced(path) as partial,
                 partial.open("w", encoding="utf-8", newline="\n") as file,
-                self._reading() as db,
             ):
-                lines = GradeLines(numbered_tests(db))
-                for number, *row in db.execute(_IN_CLASS_ORDER):
-                    grade = grade_of(row, (), (), db.execute(CARRIED, (number,)))
-                    file.write(lines.line(grade, db.execute(VERDICTS, (number,))) + "\n")
+                file.writelines(f"{line_of(grade)}\n" for grade in self.grades())
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

@@ -27,10 +27,11 @@ from grader.core.verdict import (
     Where,
 )
 
-OF_A_SUBMISSION = (
+_OF_A_GRADE = (
     "name, status, score, max_score, seed, submission_hash, suite_hash, duration_s, message, "
-    "isolation, said, unexplained"
+    "isolation"
 )
+OF_A_SUBMISSION = f"{_OF_A_GRADE}, said, unexplained"
 _ERRORS = (
     "max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance", "wrong", "total",
     "worst",
@@ -51,9 +52,12 @@ REACHED = (
 )
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
+_STORED = f"{_OF_A_GRADE}, position, key, finished"
+# A grade replaces an earlier one in its row, but not the words about it.
 ADD_SUBMISSION = (
-    f"INSERT INTO submission ({OF_A_SUBMISSION}, position, key, finished) "
-    f"VALUES ({', '.join('?' * 15)})"
+    f"INSERT INTO submission ({_STORED}, unexplained) VALUES ({', '.join('?' * 14)}) "
+    f"ON CONFLICT (name) DO UPDATE SET ({_STORED}) = "
+    f"({', '.join(f'excluded.{name}' for name in _STORED.split(', '))})"
 )
 ADD_VERDICT = (
     f"INSERT INTO verdict (submission, place, {_OF_A_VERDICT}) VALUES ({', '.join('?' * 15)})"
@@ -92,7 +96,7 @@ def row_of_test(verdict: Verdict) -> TestRow:
 
 
 def submission_row(grade: Grade) -> tuple[Any, ...]:
-    """Returns a grade without its verdicts and words, in the order of `OF_A_SUBMISSION`."""
+    """Returns a grade without its verdicts and words, in the order of the table."""
     return (
         well_formed(grade.submission),
         grade.status.value,
@@ -104,8 +108,6 @@ def submission_row(grade: Grade) -> tuple[Any, ...]:
         grade.duration_s,
         well_formed(grade.message),
         json.dumps(dict(grade.isolation)),
-        None,
-        grade.unexplained,
     )
 
 
@@ -137,9 +139,9 @@ def grade_of(
     row: Sequence[Any],
     tests: tuple[Verdict, ...],
     notes: tuple[str, ...],
-    carried: Iterable[Sequence[Any]] = (),
+    carried: Iterable[Sequence[Any]],
 ) -> Grade:
-    """Returns the grade that `submission_row` wrote, with what else is known of it."""
+    """Returns the grade of a row of `OF_A_SUBMISSION`, with what else is known of it."""
     name, status, score, max_score, seed, submission_hash, suite_hash, *rest = row
     duration_s, message, isolation, said, unexplained = rest
     return Grade(
@@ -202,60 +204,23 @@ def verdict_of(tests: Mapping[int, Test], row: Sequence[Any]) -> Verdict:
 
 
 def _measurement_row(measurement: Measurement) -> tuple[Any, ...]:
-    place = _place(measurement.worst)
+    place = json.dumps(measurement.worst)
     return (*measurement.as_json().values(), measurement.wrong, measurement.total, place)
 
 
 @functools.lru_cache(maxsize=4096)
-def _place(index: tuple[int, ...]) -> str:
-    """Returns an index of a tensor as text; a class has few different ones."""
-    return json.dumps(index)
-
-
-@functools.lru_cache(maxsize=4096)
 def _index(text: str) -> tuple[int, ...]:
+    """Returns the index of a tensor in a text; a class has few different ones."""
     return tuple(json.loads(text))
 
 
-_MOST = 4096
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _BREAKS_LINES = re.compile("[\x80-\x9f\u2028\u2029]")
-# Quotes inside a text are escaped, so that in an object's JSON only the field itself matches.
-_UNTIMED = '"duration_s": 0.0'
 
 
-class GradeLines:
-    """A writer of grades as lines of JSON, given the tests by their numbers.
-
-    Most verdicts in a class equal those of an earlier submission, except for the duration. Their
-    JSON is cached.
-    """
-
-    def __init__(self, tests: Mapping[int, Test]) -> None:
-        self._tests = tests
-        self._around = functools.lru_cache(maxsize=_MOST)(self._around_the_duration)
-
-    def line(self, grade: Grade, verdicts: Iterable[tuple[Any, ...]]) -> str:
-        """Returns the line of a grade, whose verdicts are given as rows of `VERDICTS`."""
-        rows = list(verdicts)
-        durations = _ENCODER.encode([row[-1] for row in rows])[1:-1].split(", ")
-        tests = [
-            duration.join(self._around(row[:-1]))
-            for row, duration in zip(rows, durations, strict=False)
-        ]
-        bare = _ENCODER.encode(grade.as_json()).removesuffix("[]}")
-        return _in_one_line(f"{bare}[{', '.join(tests)}]}}")
-
-    def _around_the_duration(self, untimed: tuple[Any, ...]) -> tuple[str, str]:
-        fields = verdict_of(self._tests, (*untimed, 0.0)).as_json()
-        before, field, after = _ENCODER.encode(fields).partition(_UNTIMED)
-        return before + field.removesuffix("0.0"), after
-
-
-def _in_one_line(text: str) -> str:
-    """Returns the JSON with all kinds of line breaks escaped, for readers that split at them."""
-    if text.isascii():
-        return text
+def line_of(grade: Grade) -> str:
+    """Returns a grade as JSON in one line, also for readers that split at other line breaks."""
+    text = _ENCODER.encode(grade.as_json())
     return _BREAKS_LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 

@@ -36,13 +36,12 @@ from grader.results.database import (
 from grader.results.earlier import (
     EarlierGrade,
     Named,
+    clear_for_next,
     forget_names,
     read_earlier,
-    read_words,
     went_wrong,
     write_imports,
     write_names,
-    write_words,
     write_wrong,
 )
 from grader.results.results import Results, numbered_tests
@@ -70,6 +69,7 @@ _OF_GRADES = (
     "suite_test", "import", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
     "verdict", "submission", "test",
 )  # fmt: skip
+_NUMBERED = "SELECT number FROM submission WHERE name = ?"
 _LACKING = (
     "SELECT submission.name, lacking.name FROM lacking JOIN submission ON number = submission"
 )
@@ -181,15 +181,6 @@ class Store(Results):
             with self._change() as database:
                 set_value(database, key, text)
 
-    def unexplained(self) -> dict[str, str]:
-        """Returns why words of submissions are missing, by name, in class order."""
-        query = (
-            "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL "
-            "ORDER BY position, name"
-        )
-        with self._one_at_a_time, saying(self.file, "read"):
-            return dict(self._database.execute(query))
-
     def finished(self) -> dict[str, str]:
         """Returns the cache key of each submission that needs no grading, by its name."""
         with self._one_at_a_time, saying(self.file, "read"):
@@ -237,10 +228,10 @@ class Store(Results):
         name = well_formed(grade.submission)
         is_same = wrong is not None and went_wrong(grade.tests) == wrong
         with self._change() as database:
-            words = read_words(database, name) if is_same else None
-            database.execute("DELETE FROM submission WHERE name = ?", (name,))
-            tail = (position, key, grade.is_complete)
-            number = database.execute(ADD_SUBMISSION, submission_row(grade) + tail).lastrowid
+            words = clear_for_next(database, name, is_same)
+            tail = (position, key, grade.is_complete, grade.unexplained)
+            database.execute(ADD_SUBMISSION, submission_row(grade) + tail)
+            (number,) = database.execute(_NUMBERED, (name,)).fetchone()
             rows = [
                 (number, place, self._number_of(row_of_test(verdict)), *verdict_row(verdict))
                 for place, verdict in enumerate(grade.tests)
@@ -249,10 +240,10 @@ class Store(Results):
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
             database.executemany(ADD_CARRIED, [(number, *astuple(one)) for one in grade.carried])
-            assert number is not None
             write_imports(database, number, grade.imports)
-            if words is not None:
-                write_words(database, number, [test.id for test in grade.tests], words)
+            places = {test.id: place for place, test in enumerate(grade.tests)}
+            told = [(number, places[test], *said) for test, *said in words if test in places]
+            database.executemany(ADD_WORDS, told)
 
     def add_words(self, submission: str, words: Words) -> None:
         """Writes the words for a submission's grade in place of its earlier words.
@@ -260,11 +251,10 @@ class Store(Results):
         Words for a submission without a grade, or for tests that its grade does not have, are
         dropped. No outcome and no score changes.
         """
-        numbered = "SELECT number FROM submission WHERE name = ?"
         placed = "SELECT id, place FROM verdict JOIN test ON number = test WHERE submission = ?"
         said = "UPDATE submission SET said = ?, unexplained = ? WHERE number = ?"
         with self._change() as database:
-            found = database.execute(numbered, (well_formed(submission),)).fetchone()
+            found = database.execute(_NUMBERED, (well_formed(submission),)).fetchone()
             if found is None:
                 return
             (number,) = found

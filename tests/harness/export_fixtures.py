@@ -78,8 +78,8 @@ def a_grade(submission: str, *tests: Verdict, **fields: Any) -> Grade:
         **{
             "submission": submission,
             "status": GradeStatus.GRADED,
-            "score": sum(test.score for test in tests),
-            "max_score": sum(test.max_score for test in tests),
+            "score": sum((test.score for test in tests), 0.0),
+            "max_score": sum((test.max_score for test in tests), 0.0),
             "seed": 7,
             "submission_hash": "5ab",
             "suite_hash": "c0de",

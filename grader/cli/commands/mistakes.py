@@ -64,7 +64,7 @@ def list_groups(folder: Path, everyone: bool = False) -> None:
     Changes that you made in mistakes.toml take effect.
     """
     names = _applied(folder)
-    unexplained = len(Store.read(folder).lacks())
+    unexplained = len(Store.read(folder).unexplained())
     for line in in_words(_groups(folder), names, folder, everyone, unexplained):
         click.echo(line)
 

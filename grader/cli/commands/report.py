@@ -113,7 +113,7 @@ def print_next_steps(results: Results, written: Report) -> None:
     """Prints the open decisions, the place of the report, and the command that exports grades."""
     folder = shlex.quote(str(results.folder))
     steps = [*written.needs]
-    if lacks := results.lacks():
+    if lacks := [*results.unexplained().values()]:
         noun = "submission is" if len(lacks) == 1 else "submissions are"
         seconds = _LONGER * Options.from_json(results.options() or {}).explain_seconds
         longer = f" --explain-timeout {seconds:g}" if LATE in lacks else ""

@@ -137,7 +137,7 @@ def packed_assignment(assignment: Assignment) -> bytes:
                 f"{size_in_words(_LARGEST_ASSIGNMENT)} in {', '.join(SUITE)}): what its tests do "
                 "not need belongs elsewhere"
             )
-        bundle.add(file.relative_to(root).parts, content)
+        bundle.write(file.relative_to(root).parts, [content])
     return bundle.closed()
 
 

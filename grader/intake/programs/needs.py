@@ -18,7 +18,7 @@ from grader.intake.open_folder import is_file_at, is_folder_at, read_bounded
 from grader.intake.programs.notebook import syntax_tree
 from grader.intake.programs.source_facts import table, toml_tables
 
-_LONGEST = 1 << 20  # bytes; a lock file is the longest
+_LONGEST = 1 << 20  # bytes
 _LONGEST_LINE = 300
 _MOST_PACKAGES = 200
 _OF_CONDA = re.compile(r"\s*-\s*([A-Za-z0-9][A-Za-z0-9._-]{0,98})\s*(?:$|[=<>~!#\[ ])")
@@ -27,11 +27,10 @@ _OF_CONDA = re.compile(r"\s*-\s*([A-Za-z0-9][A-Za-z0-9._-]{0,98})\s*(?:$|[=<>~!#
 def declared_packages(root: Path) -> frozenset[str]:
     """Returns the names of the distributions declared at the root, normalised as on PyPI.
 
-    A lock file gives the submission's direct dependencies. Unreadable files give none.
+    Unreadable files give none. A lock file adds nothing to the `pyproject.toml` that it is for.
     """
     readers = {
         "pyproject.toml": _of_pyproject,
-        "uv.lock": _of_lock,
         "requirements.txt": _of_requirements,
         "environment.yml": _of_conda,
     }
@@ -47,19 +46,11 @@ def declared_packages(root: Path) -> frozenset[str]:
 
 def _of_pyproject(text: str) -> Iterator[str]:
     document = toml_tables(text)
-    project = table(document.get("project"))
-    for line in _array(project.get("dependencies")):
+    lines = table(document.get("project")).get("dependencies")
+    for line in lines if isinstance(lines, list) else ():
         yield from _named(line)
     poetry = table(table(document.get("tool")).get("poetry"))
     yield from (name for name in table(poetry.get("dependencies")) if list(_named(name)))
-
-
-def _of_lock(text: str) -> Iterator[str]:
-    for package in _array(toml_tables(text).get("package")):
-        source = table(table(package).get("source"))
-        if {"editable", "virtual"} & {*source}:
-            for dependency in _array(table(package).get("dependencies")):
-                yield from _named(table(dependency).get("name"))
 
 
 # A comment, an option such as a hash, or a line that goes on.
@@ -85,10 +76,6 @@ def _named(requirement: Any) -> Iterator[str]:
             yield Requirement(requirement).name
         except InvalidRequirement:
             return
-
-
-def _array(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 _MOST_FILES = 300

@@ -18,6 +18,7 @@ from grader.core.causes import Cause
 from grader.core.points import OF_THE_VALUES, hundredths, scaled, total
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility, by_exercise
+from grader.reports.single import without
 from grader.reports.standing import (
     Standing,
     causes_of,
@@ -225,10 +226,8 @@ def _parted(
 def _ungated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
     """Yields the verdicts without what their exercise's values cost them, in points and words."""
     for verdict in verdicts:
-        lines = (verdict.message or "").splitlines()
-        left = "\n".join(line for line in lines if not line.endswith(OF_THE_VALUES))
         score = verdict.max_score if verdict.status is Status.PASSED else verdict.score
-        yield verdict._replace(message=left or None, score=score)
+        yield verdict._replace(message=without(verdict.message, OF_THE_VALUES), score=score)
 
 
 def _entry(

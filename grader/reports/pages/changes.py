@@ -207,7 +207,7 @@ def _said(status: Status | GradeStatus) -> str:
     return status.value.replace("_", " ")
 
 
-_STYLES = ("assets/page.css", "assets/changes.css")
+_STYLES = ("assets/page.css", "assets/class.css", "assets/changes.css")
 _SCRIPTS = ("assets/theme.js", "assets/changes.js")
 _TESTS = 200
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grader
-from grader.core.submission import ClassImports
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.package_needs import lacking_in_words
@@ -69,21 +68,17 @@ class ScoreSpread:
 
 def class_page(
     results: Results,
+    settling: Settling,
     found: ClassData,
-    imports: ClassImports,
-    compared: bool,
-    made_of: str,
-    alike: str,
     groups: Sequence[UnknownCluster],
     open_decisions: Sequence[OpenDecision],
-    absentees: Sequence[str],
+    alike: str,
+    compared: bool,
 ) -> str:
-    """Returns the page of a class.
+    """Returns the page of a class, with its groups of unrecognised wrong answers.
 
-    `compared` says whether a page of changes lies beside it. `made_of` identifies the data that
-    the page is made from; `current_report` compares it. `alike` is the path of the similarity page,
-    or "". `groups` are groups of unrecognised wrong answers. `open_decisions` wait for the
-    instructor. `absentees` handed in nothing.
+    `alike` is the path of the similarity page, or "". `compared` says whether a page of changes
+    lies beside it: then it shows more than these results, and is never current.
     """
     mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
     others, unlisted_others = ranked(found.counts.others.values())
@@ -99,9 +94,9 @@ def class_page(
         written=datetime.datetime.now().astimezone(),
         compared=compared,
         alike=alike,
-        made_of=made_of,
+        made_of="" if compared else _made_of(results, settling, alike),
         entries=found.entries,
-        lacking=lacking_in_words(imports.lacking),
+        lacking=lacking_in_words(results.class_imports().lacking),
         needs=open_decisions,
         needs_in_short=json.dumps([one.in_short for one in open_decisions]),
         nameless=groups,
@@ -112,7 +107,7 @@ def class_page(
         late=any(entry.late for entry in found.entries),
         notes=by_words((found.entries[place], note) for place, note in found.notes),
         failed_tests=found.failed_tests(),
-        absentees=absentees,
+        absentees=absent_in_words(results, settling),
         most=most,
         spread=_spread(found.scores, most),
         histogram=histogram[:_BINS],
@@ -245,14 +240,8 @@ def _write(
         changes.add_gone(name for name in against.submissions() if name not in still)
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
-    imports = results.class_imports()
-    # A report with a comparison shows more than these results, so it is never current.
-    made_of = "" if changes else _made_of(results, settling, alike)
     groups = nameless(results, found.entries)
     wanted = needs(found, settling, groups)
-    absent = absent_in_words(results, settling)
-    content = class_page(
-        results, found, imports, bool(changes), made_of, alike, groups, wanted, absent
-    )
+    content = class_page(results, settling, found, groups, wanted, alike, bool(changes))
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in wanted], changes

@@ -36,7 +36,6 @@ from grader.reports.similarity.sources import (
     MOST_CHARACTERS,
     MOST_FILES,
     MOST_TOKENS,
-    as_json,
 )
 
 _OWN, _NUMBER, _STRING = "name", "0", "text"
@@ -237,7 +236,7 @@ def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:
         prints = [[_hash(w), first, last] for w, first, last in windows(found[:room], LENGTH)]
         room -= min(len(found), room)
         files.append((name, digest, text if texts else "", prints))
-    return as_json(files, partly)
+    return {"files": files, "partly": partly}
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, str]]:

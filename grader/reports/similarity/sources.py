@@ -57,7 +57,7 @@ class ComparedSources:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> ComparedSources:
-        """Returns the sources that `as_json` wrote.
+        """Returns the sources that the process sent.
 
         Raises:
             LookupError, TypeError, ValueError, OverflowError: if the row has another form.
@@ -66,11 +66,6 @@ class ComparedSources:
         if not isinstance(files, list) or len(files) > MOST_FILES:
             raise ValueError("too many files")
         return cls(tuple(map(_file, files)), bool(row["partly"]))
-
-
-def as_json(files: Sequence[tuple[str, str, str, Sequence[Sequence[int]]]], partly: bool) -> Any:
-    """Returns sources as plain data: each file's name, digest, text and fingerprints with lines."""
-    return {"files": [list(file) for file in files], "partly": partly}
 
 
 def _file(row: Sequence[Any]) -> ComparedFile:

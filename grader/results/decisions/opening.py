@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from grader.core.assignment import NoAssignment, find_assignment
 from grader.core.late_rule import LateRule, moment_in
@@ -33,7 +32,6 @@ from grader.results.decisions.file import NAME, read_decisions, refuse
 from grader.results.decisions.settling import Aimed, Settling
 from grader.results.results import Results
 
-Told = TypeVar("Told")
 # Headers without case, spaces and punctuation; the first one that a table has is used.
 _TIMES = (
     *("submittedat", "submitted", "submissiontime", "submissiontimestamp", "submissiondate"),
@@ -116,22 +114,6 @@ def _rows(file: Path) -> list[list[str]]:
     if len(content) > _LARGEST or len(rows) < 2:
         raise BadDecisions(f"{file} is not a table of times: it needs a header and a row for each")
     return rows
-
-
-def of_submissions(
-    told: Sequence[tuple[Whom, Told]], authors: Mapping[str, Sequence[Author]]
-) -> dict[str, Told]:
-    """Returns the values given for people, by submission; the last one if there are several."""
-    by_author: dict[Author, list[str]] = {}
-    for name, there in authors.items():
-        for author in there:
-            by_author.setdefault(author, []).append(name)
-    found: dict[str, Told] = {}
-    for whom, one in told:
-        own = [whom.submission] if whom.submission else []
-        own += by_author.get(whom.author, []) if whom.author else []
-        found |= dict.fromkeys(own, one)
-    return found
 
 
 def masked(settling: Settling, mask: Mask) -> Settling:
@@ -322,7 +304,11 @@ def _times(
     for one in aimed:
         if isinstance(one.decision, HandInTime):
             found.append((one.whom, (one.decision.at, one.decision.source)))
-    decided = of_submissions(found, handed_in)
+    named = {Whom(name): [name] for name in handed_in}
+    for name, there in handed_in.items():
+        for author in there:
+            named.setdefault(Whom(author=author), []).append(name)
+    decided = {name: told for whom, told in found for name in named.get(whom, ())}
     times = {**results.people.times, **{name: at for name, (at, _) in decided.items()}}
     local = {name: rule.local(at) if rule else at for name, at in times.items()}
     return local, {name: source for name, (_, source) in decided.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -71,13 +71,6 @@ class Settling:
     taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsure: Mapping[str, str] = field(default_factory=dict)
     handed_in: Mapping[str, tuple[Author, ...]] = field(default_factory=dict)
-    _about: Mapping[Whom, Sequence[int]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        about: dict[Whom, list[int]] = {}
-        for place, one in enumerate(self.aimed):
-            about.setdefault(one.whom, []).append(place)
-        object.__setattr__(self, "_about", about)
 
     @property
     def digest(self) -> str:
@@ -113,11 +106,9 @@ class Settling:
         self, kind: type[_Kind], submission: str, person: Author
     ) -> Iterator[tuple[_Kind, Aimed]]:
         """Yields the decisions of a kind about a person, with their targets."""
-        places: list[int] = []
-        for whom in whoms(submission, person):
-            places += self._about.get(whom, ())
-        for one in (self.aimed[place] for place in sorted(places)):
-            if isinstance(one.decision, kind):
+        about = {*whoms(submission, person)}
+        for one in self.aimed:
+            if isinstance(one.decision, kind) and one.whom in about:
                 yield one.decision, one
 
     def allowance(self, submission: str, person: Author) -> LateAllowance:

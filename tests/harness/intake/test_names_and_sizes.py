@@ -23,23 +23,23 @@ pytestmark = pytest.mark.unit
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("a.py", FileKind.SOURCE),
-        ("a.PY.txt", FileKind.SOURCE),
-        ("a.pyi", FileKind.SOURCE),
-        ("setup.cfg", FileKind.SOURCE),
-        ("pyproject.toml", FileKind.SOURCE),
-        ("a.ipynb", FileKind.NOTEBOOK),
-        ("a.ipynb.json", FileKind.NOTEBOOK),
-        ("a.ipynb.txt", FileKind.NOTEBOOK),
-        ("a.txt", FileKind.DATA),
-        ("py", FileKind.DATA),
+        ("a.py", "source"),
+        ("a.PY.txt", "source"),
+        ("a.pyi", "source"),
+        ("setup.cfg", "source"),
+        ("pyproject.toml", "source"),
+        ("a.ipynb", "notebooks"),
+        ("a.ipynb.json", "notebooks"),
+        ("a.ipynb.txt", "notebooks"),
+        ("a.txt", "data"),
+        ("py", "data"),
     ],
 )
 def test_the_name_of_a_file_tells_its_limits(name: str, kind: FileKind) -> None:
     """Each kind has its own."""
     assert kind_of(name) is kind
     limits = CopyLimits(*(FileAllowance(many, 1, 1) for many in (1, 2, 3)))
-    files = {FileKind.SOURCE: 1, FileKind.NOTEBOOK: 2, FileKind.DATA: 3}
+    files = {"source": 1, "notebooks": 2, "data": 3}
     assert limits.allowance(kind).files == files[kind]
 
 

@@ -121,21 +121,6 @@ def test_the_search_for_needs_reads_a_bounded_number_of_files(tmp_path: Path) ->
         ("pyproject.toml", "project = 3\ntool = [1]", ""),
         ("pyproject.toml", "[project", ""),
         (
-            "uv.lock",
-            '[[package]]\nsource = {virtual = "."}\ndependencies = [{name = "regex"}, 3]',
-            "regex",
-        ),
-        (
-            "uv.lock",
-            '[[package]]\nsource = {editable = "."}\ndependencies = [{name = "regex"}]',
-            "regex",
-        ),
-        (
-            "uv.lock",
-            '[[package]]\nsource = {registry = "x"}\ndependencies = [{name = "regex"}]',
-            "",
-        ),
-        (
             "requirements.txt",
             "# these\n-r more.txt\n  # x\ntorch==2.6\nwandb[media]  # logs\n",
             "torch wandb",
@@ -153,14 +138,14 @@ def test_the_search_for_needs_reads_a_bounded_number_of_files(tmp_path: Path) ->
 def test_declared_packages_are_read_from_files_at_the_root(
     tmp_path: Path, file: str, text: str, names: str
 ) -> None:
-    """Python and pip are no packages to install, and a lock file names direct dependencies."""
+    """Python and pip are no packages to install."""
     (tmp_path / file).write_text(text)
     assert declared_packages(tmp_path) == {*names.split()}
 
 
 def test_packages_of_several_files_are_declared_together(tmp_path: Path) -> None:
     """At most two hundred names are kept."""
-    files = {"requirements.txt": "torch\n", "environment.yml": "- numba\n", "uv.lock": "["}
+    files = {"requirements.txt": "torch\n", "environment.yml": "- numba\n", "pyproject.toml": "["}
     write_files(tmp_path, files)
     submission = Submission("alice", write_files(tmp_path, {"adapters.py": ""}), "adapters.py", "x")
     assert read_needs(submission).declared == {"torch", "numba"}

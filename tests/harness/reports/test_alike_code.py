@@ -24,7 +24,6 @@ from grader.reports.similarity.sources import (
     Pair,
     Passage,
     SourcesClient,
-    as_json,
     passages,
     ranked,
 )
@@ -238,12 +237,12 @@ def test_the_fingerprints_of_all_files_are_each_told_once():
 @pytest.mark.parametrize(
     ("row", "is_accepted"),
     [
-        (as_json([("a", "", "", [])] * MOST_FILES, False), True),
-        (as_json([("a", "", "", [])] * (MOST_FILES + 1), False), False),
-        (as_json([("a", "", "", [[1, 1, 1]] * MOST_TOKENS)], False), True),
-        (as_json([("a", "", "", [[1, 1, 1]] * (MOST_TOKENS + 1))], False), False),
-        (as_json([("a", "", "x" * ((1 << 20) + 1), [])], False), False),
-        (as_json([("a", "", "", [[1, 1]])], False), False),
+        ({"files": [("a", "", "", [])] * MOST_FILES, "partly": False}, True),
+        ({"files": [("a", "", "", [])] * (MOST_FILES + 1), "partly": False}, False),
+        ({"files": [("a", "", "", [[1, 1, 1]] * MOST_TOKENS)], "partly": False}, True),
+        ({"files": [("a", "", "", [[1, 1, 1]] * (MOST_TOKENS + 1))], "partly": False}, False),
+        ({"files": [("a", "", "x" * ((1 << 20) + 1), [])], "partly": False}, False),
+        ({"files": [("a", "", "", [[1, 1]])], "partly": False}, False),
         ({"files": "abc", "partly": False}, False),
     ],
 )

@@ -6,9 +6,10 @@ import math
 import pytest
 
 from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, StepWalk, in_six_digits
-from grader.core.verdict import Grade, GradeStatus, Where
+from grader.core.verdict import Where
 from grader.explain.excerpts import excerpts
 from grader.results.store import Store
+from tests.harness.export_fixtures import a_grade
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit
@@ -31,13 +32,6 @@ EVIDENCE = Evidence(
 )  # fmt: skip
 
 
-def grade(name: str, evidence: Evidence) -> Grade:
-    """Returns a grade without verdicts."""
-    return Grade(
-        name, GradeStatus.GRADED, 0.0, 0.0, 1, "hash", "suite", 0.1, None, {}, (), (), evidence
-    )
-
-
 def test_evidence_survives_packing():
     """Infinities survive too, although JSON has none."""
     assert Evidence.unpacked(EVIDENCE.packed()) == EVIDENCE
@@ -51,15 +45,15 @@ def test_numbers_of_pictures_have_six_digits():
 def test_evidence_is_kept_with_its_grade(tmp_path):
     """A new grade replaces it. `results.jsonl`, whose form is fixed, holds none of it."""
     with Store.open(tmp_path, "x") as store:
-        add(store, grade("ann", EVIDENCE), "key", 0)
-        add(store, grade("bob", Evidence()), "key", 1)
+        add(store, a_grade("ann", evidence=EVIDENCE), "key", 0)
+        add(store, a_grade("bob"), "key", 1)
         store.write_jsonl(tmp_path / "results.jsonl")
     whole = Store.read(tmp_path).grades_of(["ann", "nobody", "bob"], whole=True)
     assert [one.evidence for one in whole] == [EVIDENCE, Evidence()]
     rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [row.keys() & {"evidence", "notes"} for row in rows] == [set(), set()]
     with Store.open(tmp_path, "x") as store:
-        add(store, grade("ann", Evidence(printed="bye")), "key", 0)
+        add(store, a_grade("ann", evidence=Evidence(printed="bye")), "key", 0)
     (ann,) = Store.read(tmp_path).grades_of(["ann"], whole=True)
     assert ann.evidence == Evidence(printed="bye")
 

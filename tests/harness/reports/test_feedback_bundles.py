@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -442,7 +443,7 @@ def test_members_with_different_points_have_a_letter_each_only_outside_platforms
         assert (written.written, [one.submission for one in written.left_out]) == (1, ["Group/1"])
         assert len(members(written.place)) == 1
         with zipfile.ZipFile(written.place) as archive:
-            assert [one.external_attr >> 16 for one in archive.infolist()] == [0o644]
+            assert [one.external_attr >> 16 for one in archive.infolist()] == [stat.S_IFREG | 0o644]
         return
     assert (written.written, written.left_out) == (3, ())
     found = {

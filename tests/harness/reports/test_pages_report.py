@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.core.submission import Author
-from grader.core.verdict import Diagnosis, Grade, Status
+from grader.core.verdict import Diagnosis, Grade
 from grader.reports.feedback import write_feedback
-from grader.reports.pages.changes import Changes
-from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded, MistakeCounts, ranked
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import current_report, write_report
@@ -34,14 +32,6 @@ def data_of(index: Path) -> dict:
     """Returns the data that the page of a class gives to its script."""
     found = re.search('id="data">(.*?)</script>', index.read_text(), re.DOTALL)
     return json.loads(found[1])
-
-
-def changes_of(folder: Path, before: list[Grade], after: list[Grade]) -> Changes:
-    earlier = Store.read(store_grades(folder, *before))
-    changes = Changes()
-    for grade in after:
-        changes.add(Graded.of(grade), earlier.grade(grade.submission))
-    return changes
 
 
 @pytest.mark.process
@@ -149,19 +139,6 @@ def test_mistakes_are_ranked_by_number_of_submissions():
     assert [kind.who for kind in counts.others.values()] == [[2]]
 
 
-def test_failed_tests_are_counted_by_submission():
-    """Only graded, readable submissions count, and only those that have the test."""
-    found = ClassData()
-    for name, verdicts in {
-        "ann": [a_verdict("run_x"), a_verdict("run_y", 0.0)],
-        "bob": [a_verdict("run_x"), a_verdict("run_y", 0.0)],
-        "cem": [a_verdict("run_x")],
-    }.items():
-        found.add(Graded.of(a_grade(name, *verdicts)), (), ())
-    ((exercise, _, failing),) = found.failed_tests()
-    assert (exercise, failing) == ("run_y", 2)
-
-
 def test_a_note_shared_by_submissions_is_shown_once(tmp_path):
     """The note names all submissions that it concerns."""
     note = "notes.pdf was left out"
@@ -187,40 +164,6 @@ def test_two_batches_are_compared(grader, tmp_path):
     assert (after / "report" / "changes.html").exists()
     assert 'href="changes.html"' in (after / "report" / "index.html").read_text()
     assert kept == [(folder / "results.sqlite").read_bytes() for folder in (before, after)]
-
-
-def test_each_change_between_batches_has_its_reasons(tmp_path):
-    """For each exercise: the status, the mistake, the exception or the test's points."""
-    mistake = Diagnosis("half", "explained", "hint")
-    before = [
-        a_grade("ann", a_verdict("run_x"), a_verdict("run_y", 0.0, message="4 are wrong")),
-        a_grade("bob", a_verdict("run_x", 0.0, message="4 of 6 are wrong")),
-        a_grade("cem", a_verdict("run_x", 0.0, status=Status.ERROR, message="a bad shape")),
-    ]
-    after = [
-        a_grade("ann", a_verdict("run_x", 0.0, diagnosis=mistake), a_verdict("run_y")),
-        a_grade("bob", a_verdict("run_x", 0.0, message="5 of 6 are wrong")),
-        a_grade("cem", a_verdict("run_x", 0.0, status=Status.ERROR, message="a bad dtype")),
-        a_grade("dan"),
-    ]
-    found = changes_of(tmp_path, before, after)
-    (ann, cem) = found.alike
-    assert [(each.exercise, each.reasons) for each in ann.exercises] == [
-        ("run_x", ("passed → failed: explained [half]",)),
-        ("run_y", ("failed → passed",)),
-    ]
-    assert cem.exercises[0].reasons == ("“a bad shape” → “a bad dtype”",)
-    assert found.same == 1, "other numbers, as another seed draws, are no change"
-    assert [change.name for change in found.new] == ["dan"]
-
-
-def test_a_change_from_ungraded_is_neither_up_nor_down(tmp_path):
-    """A submission without a score in one of the two batches cannot be compared."""
-    missing = not_graded("cem")
-    graded = a_grade(missing.submission, a_verdict("run_x"))
-    found = changes_of(tmp_path, [missing], [graded])
-    assert found.up == found.down == []
-    assert [(change.before, change.after) for change in found.regraded] == [(None, 4.0)]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from grader.core.verdict import (
 )
 from grader.reports.single import print_grade
 from grader.reports.standing import causes_of, feedback
+from tests.harness.export_fixtures import a_verdict
 
 pytestmark = pytest.mark.unit
 
@@ -29,17 +30,10 @@ AGAIN = Diagnosis("no-scale", "The same mistake as in run_one.", "Fix run_one fi
 
 
 def failed(exercise: str, aspect: Aspect, diagnosis: Diagnosis | None = None) -> Verdict:
-    return Verdict(
-        id=f"test_{exercise}_{aspect}",
-        exercise=exercise,
-        aspect=aspect,
-        status=Status.FAILED,
-        score=0.0,
-        max_score=1.0,
-        visibility=Visibility.PUBLIC,
-        message=f"3 of 4 {aspect} are wrong\n  index  expected  got",
-        diagnosis=diagnosis,
-    )
+    message = f"3 of 4 {aspect} are wrong\n  index  expected  got"
+    name = f"test_{exercise}_{aspect}"
+    told = {"aspect": aspect, "diagnosis": diagnosis, "visibility": Visibility.PUBLIC}
+    return a_verdict(exercise, 0.0, 1.0, id=name, message=message, **told)
 
 
 def printed(tests: Sequence[Verdict]) -> str:

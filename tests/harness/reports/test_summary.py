@@ -18,7 +18,6 @@ from grader.core.verdict import (
     GradeStatus,
     Status,
     Verdict,
-    Visibility,
     Where,
 )
 from grader.reports.single import print_grade
@@ -28,6 +27,7 @@ from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.results import Outline, Results
 from grader.results.store import Store
+from tests.harness import export_fixtures
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit
@@ -47,33 +47,13 @@ def a_verdict(
     name: str = "test_it",
     **changes: Any,
 ) -> Verdict:
-    return Verdict(
-        id=f"tests/hidden/test_parts.py::{name}",
-        exercise=exercise,
-        aspect=aspect,
-        status=status,
-        score=2.0 if status is PASSED else 0.0,
-        max_score=2.0,
-        visibility=Visibility.HIDDEN,
-        **changes,
-    )
+    test, score = f"tests/hidden/test_parts.py::{name}", 2.0 if status is PASSED else 0.0
+    known = {"id": test, "status": status, "aspect": aspect}
+    return export_fixtures.a_verdict(exercise, score, 2.0, **known | changes)
 
 
 def a_grade(*tests: Verdict, name: str = "alice", **changes: Any) -> Grade:
-    fields: dict[str, Any] = {
-        "submission": name,
-        "status": GradeStatus.GRADED,
-        "score": sum(test.score for test in tests),
-        "max_score": sum(test.max_score for test in tests),
-        "seed": 7,
-        "submission_hash": "5ab",
-        "suite_hash": "c0de",
-        "duration_s": 0.2,
-        "message": None,
-        "isolation": {},
-        "tests": tests,
-    }
-    return Grade(**fields | changes)
+    return export_fixtures.a_grade(name, *tests, **changes)
 
 
 @pytest.fixture

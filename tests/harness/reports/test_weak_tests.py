@@ -4,6 +4,7 @@ import io
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -192,6 +193,48 @@ def test_a_tolerance_is_in_doubt_between_03_and_3(errors, doubts, ends):
 def test_a_histogram_shows_even_a_single_answer(counts, drawn):
     """The highest bar is the most frequent power of ten."""
     assert histogram(counts) == drawn
+
+
+def test_an_answer_that_failed_for_another_reason_does_not_bound_the_gap():
+    """The numbers were right and the dtype wrong, which does not concern the tolerance."""
+    (right,) = measured("a1", 0.5)
+    (spread,) = spreads([replace(right, tests=(right.tests[0]._replace(status=F),))])
+    assert (spread.right, spread.wrong) == (None, None)
+
+
+def test_a_histogram_has_a_line_at_the_tolerance():
+    """Right answers stand before the line and wrong ones after it; NaN is farthest off."""
+    (spread,) = spreads(measured("a1", 0.0, 0.02, 0.9, 1.0, 1.5, 1e9, math.inf))
+    assert histogram(spread.counts) == "▄  ▄█|▄   █"
+
+
+def test_results_without_comparisons_are_no_error():
+    """In such a class no submission runs."""
+    paper = io.StringIO()
+    print_tolerances([], Console(file=paper))
+    assert "no test of these results has compared numbers" in paper.getvalue()
+
+
+@pytest.mark.process
+def test_tolerances_reads_the_store_of_a_batch(grader, tmp_path: Path, monkeypatch):
+    """Nothing is graded again. A character that cannot be printed does not stop the command."""
+    with Store.open(tmp_path, "attention") as store:
+        for place, one in enumerate(measured("a1", 0.01, 1e4)):
+            store.add(one, one.submission, place)
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    done = grader("tolerances", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 tests have a sound tolerance" in done.stdout
+    assert "@" in done.stdout
+    assert "\\u" not in done.stdout
+
+
+@pytest.mark.process
+def test_tolerances_refuses_a_folder_without_results(grader, tmp_path: Path):
+    """Every command that reads a batch refuses such a folder."""
+    done = grader("tolerances", tmp_path)
+    assert done.returncode == 2
+    assert "holds no results.sqlite" in done.stderr
 
 
 @pytest.mark.process

@@ -45,7 +45,7 @@ class Repository:
 
 
 REPOSITORIES = {
-    "with-lock": Repository(
+    "with-metadata": Repository(
         "cs_basics",
         {"ops": "import regex as re\nimport einx\nfrom einx import rearrange as put"},
         {
@@ -58,17 +58,6 @@ REPOSITORIES = {
                 [build-system]
                 requires = ["hatchling"]
                 build-backend = "hatchling.build"
-                """,
-            "uv.lock": """
-                version = 1
-                [[package]]
-                name = "cs-basics"
-                version = "1.0.4"
-                source = { editable = "." }
-                dependencies = [{ name = "regex" }, { name = "einx" }, { name = "torch" }]
-                [[package]]
-                name = "regex"
-                version = "2024.11.6"
                 """,
             "PACKAGE/__init__.py": """
                 import importlib.metadata

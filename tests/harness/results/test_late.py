@@ -12,7 +12,6 @@ from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.late_rule import BadRule, LateRule, read_rule
 from grader.core.submission import Author
 from grader.intake.discovery import discover
-from grader.results.decisions.decision import BadDecisions
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import (
@@ -259,23 +258,6 @@ def test_submission_times_can_come_from_a_table(tmp_path: Path) -> None:
         {"person": "g", "at": DUE, "reason": "by mail"},
     )
     assert settlements_by_name(results)["Bob Roe"].final == 80.0
-
-
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        ("id,when\n11,now", "times.csv:1: there is no column for times"),
-        ("who,time\n11,2026-10-05", "times.csv:1: there is no column for people"),
-        ("id,time\n12,2026-10-05\n11,yesterday", "times.csv:3: 'yesterday' is not a time such as"),
-    ],
-)
-def test_an_invalid_table_of_times_is_refused(tmp_path: Path, table: str, said: str) -> None:
-    """The message names the wrong line."""
-    results = a_late_class(tmp_path, {})
-    (tmp_path / "times.csv").write_text(table)
-    append_decision(tmp_path / "decisions.toml", "times", {"table": "times.csv"})
-    with pytest.raises(BadDecisions, match=said.replace("[", r"\[")):
-        open_settling(results)
 
 
 def test_submission_times_are_read_from_a_gradescope_export(tmp_path: Path) -> None:

@@ -85,7 +85,6 @@ def test_words_change_no_outcome_and_replace_the_earlier_ones(tmp_path: Path) ->
         store.add_words("ann", WORDS)
         store.add_words("nobody", WORDS)
         assert store.unexplained() == {"ann": "the worker was lost"}
-        assert len(store.lacks()) == 1
         assert store.wrong_answers() == {"ann": [*WORDS.wrong]}
     grade = read(tmp_path)
     assert grade.tests == (EXPLAINED, X2)

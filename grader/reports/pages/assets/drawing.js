@@ -2,13 +2,6 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const COUNT = DATA.names.length;
 
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
 // The addresses of pages are made of letters, digits and hyphens by the grader.
 const address = (place) => `submissions/${encodeURIComponent(DATA.pages[place])}`;
 const called = (place) => DATA.people[place] || DATA.names[place];

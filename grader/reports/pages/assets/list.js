@@ -43,7 +43,7 @@ class List {
 
   sort(button) {
     const by = button.dataset.sort;
-    const descending = this.sorted.by === by ? !this.sorted.descending : by === "seconds";
+    const descending = this.sorted.by === by && !this.sorted.descending;
     this.sorted = { by, descending };
     for (const head of this.table.querySelectorAll("th[aria-sort]")) head.removeAttribute("aria-sort");
     button.parentElement.setAttribute("aria-sort", descending ? "descending" : "ascending");

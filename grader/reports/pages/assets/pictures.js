@@ -6,12 +6,6 @@
   const ROOM = 272, LARGEST = 36, LEFT = 40, TOP = 32, NUMBERS_FROM = 30;
   const NAMES = ["expected", "got", "difference"];
 
-  const element = (name, attributes = {}, ...children) => {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
-    return made;
-  };
   const drawn = (name, attributes, text = "") => {
     const made = document.createElementNS(SVG, name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

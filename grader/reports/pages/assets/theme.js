@@ -1,3 +1,10 @@
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
 // Light or dark: as the system has it, until somebody says otherwise.
 {
   const button = document.getElementById("theme");
