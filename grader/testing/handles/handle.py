@@ -307,7 +307,6 @@ class Reference(Maker):
     ) -> None:
         super().__init__(adapter, others or {})
         self._functions = functions
-        self._function = functions.get(adapter.name)
         self._case = case
 
     def answer(self, script: Script, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
@@ -363,15 +362,9 @@ class Reference(Maker):
         return Work(*(int(number) for number in counted))
 
     def _compute(self, arguments: Mapping[str, Value]) -> Value:
-        if self._function is None:
-            raise BrokenReference(f"solutions/ has no {self.adapter.name}")
-        try:
-            result: Value = self._function(**{k: in_float64(v) for k, v in arguments.items()})
-        except Exception as error:
-            raise BrokenReference(
-                f"the reference of {self.adapter.name} raised {error!r}"
-            ) from error
-        return result
+        script = Script(self)
+        script.take(Step(0, Doing.ASK, self.adapter.name, (), arguments))
+        return self._carried_out(script)
 
     def _products(
         self,
@@ -380,7 +373,7 @@ class Reference(Maker):
         part: int | str | None,
         inputs: Mapping[str, Value],
     ) -> dict[str, torch.Tensor]:
-        arguments = {name: in_float64(value) for name, value in inputs.items()}
+        arguments = in_float64({**inputs})
         wanted = {name: arguments[name].detach().requires_grad_() for name in wrt}
         result = part_of(self._compute(arguments | wanted), part)
         if not isinstance(result, torch.Tensor):
@@ -406,9 +399,8 @@ def in_float64(value: Value) -> Any:
 
 def call_in_float64(call: Call) -> Call:
     """Returns a call as a reference gets it."""
-    arguments = {name: in_float64(value) for name, value in call.arguments.items()}
     before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
-    return replace(call, arguments=arguments, before=before, then=then)
+    return replace(call, arguments=in_float64({**call.arguments}), before=before, then=then)
 
 
 def _steps_in_float64(script: Script) -> Sequence[Step]:
@@ -422,8 +414,8 @@ def _steps_in_float64(script: Script) -> Sequence[Step]:
 
 def step_in_float64(step: Step) -> Step:
     """Returns a step of a script as a reference gets it."""
-    keywords = {name: in_float64(value) for name, value in step.keywords.items()}
-    return replace(step, positional=in_float64(step.positional), keywords=keywords)
+    positional, keywords = in_float64((step.positional, {**step.keywords}))
+    return replace(step, positional=positional, keywords=keywords)
 
 
 def _in_float64(value: Any) -> Any:
