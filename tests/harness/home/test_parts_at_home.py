@@ -21,7 +21,7 @@ from grader.core.verdict import Aspect, Diagnosis, Status
 from grader.core.wire.calls import Call
 from grader.explain.mistakes.prediction import Numbers, row_of
 from grader.home.bench import DirectCalls
-from grader.home.causes import FrozenMistakes, _Inquiry
+from grader.home.causes import FrozenMistakes, Reasons
 from grader.home.failure import ASCII, Failure, picture
 from grader.home.plugin import Greeting, SeveralProcesses
 from grader.home.reimport import CannotCopy, Reimport
@@ -473,7 +473,7 @@ def test_a_screen_of_many_rows_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_search_that_ended_with_a_repair_that_proves_nothing_is_incomplete(unproved):
     """With more time it may find a line: the run says that `pytest --locate` goes on."""
     repair = SimpleNamespace(is_complete=True, cut_short={"run_a"})
-    inquiry = _Inquiry(Path(), SimpleNamespace(exercises={}), None, QUICK)
-    inquiry._repair = repair
-    inquiry._unproved |= {"run_a"} if unproved else {"run_b"}
-    assert inquiry.is_complete is not unproved
+    reasons = Reasons(Path(), SimpleNamespace(cases=SimpleNamespace(module=None)), QUICK)
+    reasons._repair = repair
+    reasons._unproved |= {"run_a"} if unproved else {"run_b"}
+    assert reasons._is_complete is not unproved
