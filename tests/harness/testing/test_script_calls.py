@@ -50,14 +50,6 @@ def test_calls_arrive_as_they_were_sent() -> None:
         assert encode_call(as_received(call, sending, receiving)) == encode_call(call)
 
 
-def test_a_new_worker_receives_the_whole_script() -> None:
-    """The old worker's steps are lost with it, so the new worker receives the whole script."""
-    calls, sending = calls_of(loop_steps(5)), Sending()
-    for call in calls[:3]:
-        sending.frame(call)
-    assert Sending().frame(calls[3]) == encode_call(calls[3])
-
-
 def test_each_step_of_a_script_is_sent_once() -> None:
     """Twice as many steps are twice as many bytes, not four times as many."""
 
