@@ -5,14 +5,14 @@ from __future__ import annotations
 import keyword
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from grader.core.late_rule import BadRule, LateRule, read_rule
 from grader.core.names import CPU, meant
 from grader.core.points import MOST_POINTS
-from grader.core.text import Refusal
+from grader.core.text import PlainData, Refusal
 from grader.core.verdict import Aspect
 
 # On a busy machine, a submission may take this many times its seconds of wall-clock time.
@@ -22,7 +22,7 @@ EXPLAINING_WALL_FACTOR = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(PlainData):
     """The values, beside the submissions, on which the grades of a batch depend.
 
     `assignment` is the assignment's folder; `exercises` are the exercises to grade (none: all).
@@ -45,15 +45,6 @@ class Settings:
     device: str = CPU
     explain_seconds: float = 20.0
     reuses_seed: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns the settings as the first line that a job reads."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Settings:
-        """Returns the settings that `as_json` wrote."""
-        return cls(**row | {"exercises": tuple(row["exercises"])})
 
 
 _ASPECTS = {

@@ -21,7 +21,6 @@ from grader.core.verdict import (
     GradeStatus,
     Measurement,
     Status,
-    Verdict,
     Where,
 )
 
@@ -116,7 +115,10 @@ LATE = "the time for its explanation ended before it was complete"
 
 
 class Told(NamedTuple):
-    """The explanation of one test that did not pass; its numbers come from inputs at home."""
+    """The explanation of one test that did not pass: fields of its verdict.
+
+    The numbers come from inputs at home.
+    """
 
     message: str
     measurement: Measurement | None = None
@@ -163,19 +165,10 @@ def needs_words(grade: Grade, names_matter: bool) -> bool:
     return names_matter or any(test.status is not Status.PASSED for test in grade.tests)
 
 
-def _with_words(test: Verdict, said: Told) -> Verdict:
-    return test._replace(
-        message=said.message,
-        measurement=said.measurement,
-        diagnosis=said.diagnosis,
-        where=said.where,
-    )
-
-
 def explained(grade: Grade, words: Words) -> Grade:
     """Returns the grade with its words; outcomes and scores stay the same."""
     tests = tuple(
-        test if (said := words.tests.get(test.id)) is None else _with_words(test, said)
+        test if (said := words.tests.get(test.id)) is None else test._replace(**said._asdict())
         for test in grade.tests
     )
     return dataclasses.replace(

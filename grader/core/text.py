@@ -18,7 +18,7 @@ import types
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from grader.core.names import INVISIBLE
 
@@ -208,6 +208,7 @@ def _as_utf8(content: bytes) -> str:
     return content.decode("utf-8-sig", "replace")
 
 
+Kind = TypeVar("Kind")
 Value = str | bool | int | float | datetime.datetime | Sequence["Value"]
 
 
@@ -232,7 +233,7 @@ class PlainData:
 
     def as_json(self) -> dict[str, Any]:
         """Returns the fields as an object of JSON, with NaN and infinities as texts."""
-        row: dict[str, Any] = _written(self)
+        row: dict[str, Any] = written(self)
         return row
 
     @classmethod
@@ -242,31 +243,47 @@ class PlainData:
         Raises:
             LookupError, TypeError, ValueError: if the row is anything else.
         """
-        kind: Any = cls
-        made: Self = _reader(kind)(row)
-        return made
+        return read(cls, row)
 
 
-def _written(value: Any) -> Any:
-    if type(value) is float:
-        return value if math.isfinite(value) else str(value)
-    if dataclasses.is_dataclass(value):
-        kind: Any = type(value)
-        return {one.name: _written(getattr(value, one.name)) for one in _fields(kind)}
-    if isinstance(value, tuple | list):
-        return [*map(_written, value)]
-    if isinstance(value, frozenset):
-        return sorted(value)
-    if isinstance(value, Mapping):
-        return {key: _written(own) for key, own in value.items()}
-    if isinstance(value, datetime.datetime):
-        return value.isoformat()
-    return os.fspath(value) if isinstance(value, Path) else value
+def written(value: Any) -> Any:
+    """Returns a value of dataclasses and named tuples as plain data of JSON."""
+    kind: Any = type(value)
+    return _writer(kind)(value)
+
+
+@functools.cache
+def _writer(kind: Any) -> Callable[[Any], Any]:
+    if kind is float:
+        return lambda value: value if math.isfinite(value) else str(value)
+    if dataclasses.is_dataclass(kind):
+        names = [one.name for one in _fields(kind)]
+        return lambda value: {name: written(getattr(value, name)) for name in names}
+    if issubclass(kind, tuple | list):
+        return lambda value: [*map(written, value)]
+    if issubclass(kind, frozenset):
+        return sorted
+    if issubclass(kind, Mapping):
+        return lambda value: {key: written(own) for key, own in value.items()}
+    if issubclass(kind, datetime.datetime):
+        return datetime.datetime.isoformat
+    return os.fspath if issubclass(kind, Path) else lambda value: value
+
+
+def read(kind: type[Kind], row: object) -> Kind:
+    """Returns the value of a kind that `written` wrote.
+
+    Raises:
+        LookupError, TypeError, ValueError: if the row is anything else.
+    """
+    make: Any = kind
+    value: Kind = _reader(make)(row)
+    return value
 
 
 @functools.cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Returns the function that makes a value of a kind from what `_written` made of one."""
+    """Returns the function that makes a value of a kind from what `written` made of one."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         some = _reader(parts[0])
@@ -280,14 +297,16 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     if origin is Mapping:
         one = _reader(parts[1])
         return lambda entry: {str(key): one(own) for key, own in dict(entry).items()}
-    if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
+    hints = get_type_hints(kind) if isinstance(kind, type) else {}
+    if hasattr(kind, "_fields"):
+        each = [_reader(hints[name]) for name in kind._fields]
+        return lambda row: kind(*(read(own) for read, own in zip(each, row, strict=False)))
+    if dataclasses.is_dataclass(kind):
         make: Any = kind
-        hints = get_type_hints(make)
-        names = getattr(make, "_fields", None) or [field.name for field in _fields(make)]
-        fields = {name: _reader(hints[name]) for name in names}
+        fields = {one.name: _reader(hints[one.name]) for one in _fields(kind)}
 
         def of_fields(row: Any) -> Any:
-            # A named tuple is written as a list.
+            # Earlier versions stored some as lists.
             own = dict(zip(fields, row, strict=False)) if isinstance(row, list) else row
             return make(**{name: read(own[name]) for name, read in fields.items() if name in own})
 
@@ -295,6 +314,5 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     return datetime.datetime.fromisoformat if kind is datetime.datetime else kind
 
 
-@functools.cache
 def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
     return tuple(field for field in dataclasses.fields(kind) if field.init)

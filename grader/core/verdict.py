@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from grader.core.evidence import Evidence
 from grader.core.points import total
 from grader.core.submission import Imports
+from grader.core.text import PlainData
 
 SCHEMA = 1
 
@@ -102,23 +103,6 @@ class Measurement(NamedTuple):
         fields = {name: getattr(self, name) for name in ERRORS}
         return {name: x if math.isfinite(x) else None for name, x in fields.items()}
 
-    def spread(self) -> dict[str, Any]:
-        """Returns how many values exceed the tolerance, and the index of the worst."""
-        return {"wrong": self.wrong, "total": self.total, "worst": list(self.worst)}
-
-    @classmethod
-    def from_json(
-        cls, fields: Mapping[str, Any], spread: Mapping[str, Any] | None = None
-    ) -> Measurement:
-        """Returns the measurement that `as_json` and `spread` wrote."""
-        errors: dict[str, Any] = {
-            name: math.inf if fields.get(name) is None else fields[name] for name in ERRORS
-        }
-        if spread is None:
-            return cls(**errors)
-        worst = tuple(spread["worst"])
-        return cls(**errors, wrong=spread["wrong"], total=spread["total"], worst=worst)
-
 
 ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
 _UNMEASURED = dict.fromkeys(ERRORS)
@@ -158,33 +142,6 @@ class Verdict(NamedTuple):
             "diagnosis": dataclasses.asdict(self.diagnosis) if self.diagnosis else None,
             "where": dataclasses.asdict(self.where) if self.where else None,
         }
-
-    def as_whole_json(self) -> dict[str, Any]:
-        """Returns the whole verdict as an object, without the fields whose values are unknown."""
-        whole = {name: value for name, value in self.as_json().items() if value is not None}
-        if self.measurement is not None:
-            whole["spread"] = self.measurement.spread()
-        return whole
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Verdict:
-        """Returns the verdict that `as_json` or `as_whole_json` wrote."""
-        diagnosis, where = row.get("diagnosis"), row.get("where")
-        is_measured = row.get("rtol") is not None
-        return cls(
-            id=row["id"],
-            exercise=row["exercise"],
-            aspect=Aspect(row["aspect"]),
-            status=Status(row["status"]),
-            score=row["score"],
-            max_score=row["max_score"],
-            visibility=Visibility(row["visibility"]),
-            duration_s=row["duration_s"],
-            message=row.get("message"),
-            measurement=Measurement.from_json(row, row.get("spread")) if is_measured else None,
-            diagnosis=Diagnosis(**diagnosis) if diagnosis else None,
-            where=Where(**where) if where else None,
-        )
 
 
 _BARE = Verdict._fields[: Verdict._fields.index("measurement")]
@@ -229,7 +186,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(PlainData):
     """A submission's verdicts and points.
 
     `notes` are sentences for the instructor: files that were left out, the file chosen among
@@ -271,32 +228,16 @@ class Grade:
     def as_json(self, whole: bool = False) -> dict[str, Any]:
         """Returns the grade as one line of `results.jsonl`.
 
-        If it is `whole`, the row also holds notes, imports and the spread of each measurement.
+        If it is `whole`, the row holds all but the evidence, and `from_json` reads it.
         """
-        row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        del row["evidence"], row["tests"]
         if whole:
-            row["imports"] = self.imports.as_json()
-        else:
-            del row["notes"], row["imports"]
+            return PlainData.as_json(dataclasses.replace(self, evidence=Evidence()))
+        row = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        del row["evidence"], row["notes"], row["imports"], row["tests"]
         return {
             "schema": SCHEMA,
             **row,
             "isolation": dict(self.isolation),
             "carried": [dataclasses.asdict(one) for one in self.carried],
-            "tests": [
-                verdict.as_whole_json() if whole else verdict.as_json() for verdict in self.tests
-            ],
+            "tests": [verdict.as_json() for verdict in self.tests],
         }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Grade:
-        """Returns the grade that `as_json` wrote, whole or not."""
-        fields = {name: value for name, value in row.items() if name != "schema"}
-        tests = tuple(Verdict.from_json(test) for test in fields.pop("tests"))
-        fields["status"] = GradeStatus(fields["status"])
-        fields["notes"] = tuple(fields.get("notes", ()))
-        fields["carried"] = tuple(Carried(**one) for one in fields.get("carried", ()))
-        if "imports" in fields:
-            fields["imports"] = Imports.from_json(fields["imports"])
-        return cls(**fields, tests=tests)

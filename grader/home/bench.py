@@ -8,7 +8,6 @@ import functools
 import importlib
 import importlib.util
 import inspect
-import io
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.names import is_adapter, nearest
 from grader.core.points import TAKEN_OFF, WISH, CourseWorth, hundredths
 from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
-from grader.core.wire.frames import receive
+from grader.core.wire.frames import received
 from grader.core.wire.values import Value
 from grader.explain.answers import InFull
 from grader.home.reimport import CannotCopy, OwnSettings, Reimport
@@ -225,8 +224,7 @@ class DirectCalls:
         # A call without an adapter has only steps.
         function = functions.get(call.adapter, lambda: None)
         function = self._keeping_raised(function) if self.keeps_raised else function
-        sent = io.BytesIO(self._sending.frame(call))
-        arrived = self._receiving.call(receive(lambda size: bytearray(sent.read(size))))
+        arrived = self._receiving.call(received(self._sending.frame(call)))
         with self.settings.in_force():
             answer = self._limit.call(
                 lambda: perform(function, arrived, self._root, functions, living)

@@ -142,9 +142,24 @@ class Reasons:
         self._home = home
         self._patience = patience
         self._known = FrozenMistakes(home.cases.module)
-        self._inquiry: _Inquiry | None = None
+        self._begun = False
+        self._tests: Siblings = {}
+        self._reruns: dict[str, RerunAnswers] = {}
+        self._depends = Dependence()
+        self._findings: dict[str, Finding] = {}
+        self._bench: HomeBench | None = None
+        self._repair: HomeRepair | None = None
+        self._comparisons = 0
+        self._unproved: set[str] = set()
         # By exercise, and whether gradients are asked for.
         self._reasons: dict[tuple[str, bool], _Reason] = {}
+        # The comparison of an exercise's steps with the reference's, made once.
+        self._way: Callable[[str], StepComparison | None] = functools.cache(self._compared)
+        # The proof of an exercise's repair, also made once.
+        self._proof: Callable[[str, RepairedExercise], Proved | None] = functools.cache(
+            self._proved
+        )
+        self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
 
     def explain(self, item: pytest.Item, failure: Failure) -> None:
         """Adds the mistake and the line to the message of a failed test.
@@ -156,19 +171,19 @@ class Reasons:
         if said.status not in (Status.FAILED, Status.ERROR) or is_debugged():
             return
         try:
-            if self._inquiry is None:
-                self._inquiry = _Inquiry(self._root, self._home, self._known, self._patience)
-                self._inquiry.begin(item)
-            inquiry = self._inquiry
+            if not self._begun:
+                self._begun = True
+                self._begin(item)
             key = said.exercise, said.aspect is Aspect.GRADIENTS
             if key not in self._reasons:
                 failing = dict.fromkeys(exercise for exercise, _ in self._reasons)
-                self._reasons[key] = inquiry.reason(*key, failing)
-            if not self._depends(inquiry.depends, failure):
+                self._reasons[key] = self._reason(*key, failing)
+            if not self._is_dependent(failure):
                 self._add(self._reasons[key], failure)
-            if not inquiry.is_complete:
+            is_unhurried = self._patience is UNHURRIED and self._bench is not None
+            if not self._is_complete:
                 failure.search = CUT_SHORT
-            elif self._patience is UNHURRIED and inquiry.can_repair and not failure.said.places:
+            elif is_unhurried and not failure.said.places:
                 failure.search = _NOT_FOUND
         except KeyboardInterrupt:
             failure.search = CUT_SHORT
@@ -176,9 +191,9 @@ class Reasons:
         except Exception as problem:  # as in class: it costs words, and never the run
             failure.search = f"The search for a line to change failed ({type(problem).__name__})."
 
-    def _depends(self, depends: Dependence, failure: Failure) -> bool:
+    def _is_dependent(self, failure: Failure) -> bool:
         """Returns whether a test depends on earlier calls; if so, says so in the failure."""
-        said = failure.said
+        said, depends = failure.said, self._depends
         if said.id not in depends.concerned:
             return False
         advice, _, failure.line = depends.in_words(said.id).partition("\n")
@@ -220,47 +235,15 @@ class Reasons:
             failure.more += (f"{one} is also wrong: start there." for one in reason.builds_on[:1])
         failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
 
-
-class _Inquiry:
-    """The answers of a student's functions to all tests, and the conclusions from those answers."""
-
-    def __init__(
-        self, root: Path, home: Home, known: FrozenMistakes, patience: RepairBudget
-    ) -> None:
-        self._root = root
-        self._home = home
-        self._known = known
-        self._patience = patience
-        self._tests: Siblings = {}
-        self._reruns: dict[str, RerunAnswers] = {}
-        self.depends = Dependence()
-        self._findings: dict[str, Finding] = {}
-        self._bench: HomeBench | None = None
-        self._repair: HomeRepair | None = None
-        self._comparisons = 0
-        self._unproved: set[str] = set()
-        # The comparison of an exercise's steps with the reference's, made once.
-        self._way: Callable[[str], StepComparison | None] = functools.cache(self._compared)
-        # The proof of an exercise's repair, also made once.
-        self._proof: Callable[[str, RepairedExercise], Proved | None] = functools.cache(
-            self._proved
-        )
-        self._limit = Limit(_CALL_SECONDS, root, spares_imports=True)
-
     @property
-    def is_complete(self) -> bool:
+    def _is_complete(self) -> bool:
         """Returns whether the search finished in time."""
         is_whole = all(one.is_whole for one in self._reruns.values())
         if not is_whole or self._repair is None:
             return is_whole
         return self._repair.is_complete and not self._unproved & self._repair.cut_short
 
-    @property
-    def can_repair(self) -> bool:
-        """Returns whether edits of the program can be tried."""
-        return self._bench is not None
-
-    def begin(self, item: pytest.Item) -> None:
+    def _begin(self, item: pytest.Item) -> None:
         """Reruns all frozen tests after the first failure, its own exercise's first."""
         tests, member = siblings(item, list(self._home.exercises)), membership(item)
         if not any(tests.values()):
@@ -275,20 +258,20 @@ class _Inquiry:
         asked = self._asked()
         if self._bench is not None:
             every = itertools.chain(*asked.values())
-            self.depends = self._bench.dependence(self._known, every, made)
+            self._depends = self._bench.dependence(self._known, every, made)
         seen = {
-            name: [*itertools.filterfalse(self.depends.holds, one.observations)]
+            name: [*itertools.filterfalse(self._depends.holds, one.observations)]
             for name, one in self._reruns.items()
         }
         self._findings = diagnose(self._known, seen, contradicts=self._contradicts)
         if self._bench is not None:
             asked = {
-                name: [one for one in own if not self.depends.holds(one.question)]
+                name: [one for one in own if not self._depends.holds(one.question)]
                 for name, own in asked.items()
             }
             self._repair = HomeRepair(self._bench, self._known, asked, self._patience)
 
-    def reason(self, exercise: str, of_gradients: bool, failing: Iterable[str]) -> _Reason:
+    def _reason(self, exercise: str, of_gradients: bool, failing: Iterable[str]) -> _Reason:
         """Returns the findings about an exercise, which may be wrong because of `failing` ones."""
         mended = None if self._repair is None else self._repair.of(exercise, of_gradients)
         proved = None if mended is None else self._proof(exercise, mended)
@@ -321,7 +304,7 @@ class _Inquiry:
         """Returns an exercise's repair, after running its tests with the edit."""
         bench = self._bench
         assert bench is not None
-        concerned = self.depends.concerned
+        concerned = self._depends.concerned
         tests = [one for one in self._tests[exercise] if one.nodeid not in concerned]
         failed = self._reruns[exercise].failed - concerned
         own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
@@ -367,7 +350,7 @@ class _Inquiry:
 
     def _contradicts(self, exercise: str, mistake: str) -> bool:
         """Returns whether kept state or a right step speaks against a mistake."""
-        if self.depends.contradicts(self._known, mistake, self._reruns[exercise].observations):
+        if self._depends.contradicts(self._known, mistake, self._reruns[exercise].observations):
             return True
         way = self._way(exercise) if AND in mistake else None
         return way is not None and way.contradicts(self._known, mistake)
@@ -376,7 +359,7 @@ class _Inquiry:
         if self._comparisons >= MOST_COMPARED:
             return None
         reran = self._reruns.get(exercise, RerunAnswers())
-        answers = [*itertools.filterfalse(self.depends.holds, reran.observations)]
+        answers = [*itertools.filterfalse(self._depends.holds, reran.observations)]
         seen, failed = {exercise: answers}, {exercise: reran.failed}
         with self._asking() as ask:
             way = compare_steps(self._known, ask, seen, failed).get(exercise)

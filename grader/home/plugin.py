@@ -23,29 +23,20 @@ class Greeting:
 
     def __init__(self, exercises: Sequence[str]) -> None:
         self._exercises = exercises
-        self._stubs: dict[str, tuple[str, str]] = {}
-        self._begun = False
-        self._wrong = False
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collects the stubs that tests met."""
-        stub = dict(report.user_properties).get(STUB)
-        if isinstance(stub, str):
-            exercise, _, place = stub.partition(" ")
-            self._stubs.setdefault(exercise, (place, report.nodeid.partition("::")[0]))
-        elif report.failed:
-            self._wrong = True
-        elif report.when == "call":
-            self._begun = True
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Writes which exercise comes next, below all else."""
-        if self._wrong or not self._stubs:
+        stats = terminalreporter.stats
+        stubs: dict[str, tuple[str, str]] = {}
+        for report in stats.get("missing", ()):
+            exercise, _, place = str(dict(report.user_properties).get(STUB, "")).partition(" ")
+            stubs.setdefault(exercise, (place, report.nodeid.partition("::")[0]))
+        ordered = [name for name in (*self._exercises, *stubs) if stubs.get(name, ("",))[0]]
+        if not ordered or not stats.keys().isdisjoint(("failed", "error")):
             return
-        ordered = [name for name in self._exercises if name in self._stubs] or list(self._stubs)
-        place, tests = self._stubs[ordered[0]]
-        start = "Next:" if self._begun else "Nothing is written yet. Start with"
+        place, tests = stubs[ordered[0]]
+        start = "Next:" if "passed" in stats else "Nothing is written yet. Start with"
         for line in (
             "",
             f"{start} {ordered[0]} ({place}).",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import _thread
-import contextlib
 import inspect
 import linecache
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
@@ -21,11 +18,8 @@ from grader.core.wire.records import Line
 from grader.explain.deadline import still_running, what_runs
 from grader.testing.outcome import StudentFault
 from grader.worker.observing.lines import OwnLines
+from grader.worker.trials.alarm import ring_soon, ringing
 
-_HAS_TIMERS = hasattr(signal, "setitimer")
-# Without timers, a thread simulates the arrival of a signal that is otherwise unused.
-_SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
-_TICK_SECONDS = 0.05
 # The share of the limit after a function hung once, halved each further time; its minimum.
 _SHARE, _LEAST_SECONDS = 0.2, 0.5
 _DEBUGGERS = ("pydevd", "bdb", "pdb")
@@ -95,9 +89,10 @@ class Limit:
         running = _Running(own_time(), modules=len(sys.modules))
         trace = sys.gettrace()
         self._running = running
+        first = min(_LEAST_SECONDS, self._seconds) if self._hung else self._seconds
         result: Result | None = None
         try:
-            with self._ringing():
+            with ringing(self._ring, self._interrupt, first):
                 result = make()
         except TimeLimitExceeded:
             pass
@@ -112,31 +107,11 @@ class Limit:
             raise _fault(running)
         return cast(Result, result)
 
-    @contextlib.contextmanager
-    def _ringing(self) -> Iterator[None]:
-        first = min(_LEAST_SECONDS, self._seconds) if self._hung else self._seconds
-        with contextlib.ExitStack() as undone:
-            earlier = signal.signal(_SIGNAL, self._ring)
-            undone.callback(signal.signal, _SIGNAL, earlier)
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                earlier = signal.signal(signal.SIGINT, self._interrupt)
-                undone.callback(signal.signal, signal.SIGINT, earlier)
-            if _HAS_TIMERS:
-                began = time.monotonic()
-                left, again = signal.setitimer(signal.ITIMER_REAL, first, _TICK_SECONDS)
-                undone.callback(_wind_up, left, again, began)
-            else:
-                ended = threading.Event()
-                undone.callback(ended.set)
-                threading.Thread(target=_knock, args=[ended, first], daemon=True).start()
-            yield
-
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Raises Ctrl-C, and again at each tick if the code swallows the exception."""
         if self._running is not None:
             self._running.is_interrupted = True
-            if _HAS_TIMERS:
-                signal.setitimer(signal.ITIMER_REAL, _TICK_SECONDS, _TICK_SECONDS)
+            ring_soon()
         raise KeyboardInterrupt
 
     def _ring(self, _number: int, frame: FrameType | None) -> None:
@@ -224,17 +199,3 @@ def _fault(running: _Running) -> StudentFault:
         "\n".join([said, *what_runs(running.place)]),
         Where(running.place.file, running.place.line),
     )
-
-
-def _wind_up(left: float, again: float, began: float) -> None:
-    """Restores the timer that was running before, less the time since."""
-    if left:
-        left = max(left - (time.monotonic() - began), _TICK_SECONDS)
-    signal.setitimer(signal.ITIMER_REAL, left, again)
-
-
-def _knock(ended: threading.Event, first: float) -> None:
-    seconds = first
-    while not ended.wait(seconds):
-        _thread.interrupt_main(_SIGNAL)
-        seconds = _TICK_SECONDS

@@ -18,6 +18,7 @@ from grader.core.names import CPU
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
+from grader.core.wire.frames import Received
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
 from grader.sandbox.claims import Uses, redacted, with_what_was_not_run, without_places
@@ -27,7 +28,7 @@ from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault, Wording
-from grader.testing.outcome_cache import EncodedAnswer, FamiliarAnswers, Reply, decoded
+from grader.testing.outcome_cache import FamiliarAnswers, Reply, decoded
 
 _LOSSES = 2
 # This many calls may take all their time. If more hang, many tests likely call one endless loop.
@@ -177,7 +178,7 @@ class Session:
         patience, whole = self._patience(seconds, share * limits.call_wall)
         try:
             answer = worker.ask(call, patience, self._familiar)
-            if isinstance(answer, EncodedAnswer):
+            if isinstance(answer, Received):
                 return answer
             self._uses.note_call(call.adapter, answer.uses)
             if answer.raised is None:

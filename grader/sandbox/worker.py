@@ -42,7 +42,7 @@ from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
 from grader.sandbox.usage_watch import UsageWatch, out_of_memory
-from grader.testing.outcome_cache import EncodedAnswer, Reply
+from grader.testing.outcome_cache import Reply
 
 _DRAIN_MILLISECONDS = 5
 _PRINTED = 4096
@@ -266,9 +266,7 @@ class Worker:
         frame = self._answer(sent, patience, f"{call.adapter}(...)", bounds)
         before = time.thread_time()
         try:
-            if (digest := frame.digest) is not None and digest in familiar:
-                return EncodedAnswer(frame, digest)
-            return decode_answer(frame)
+            return frame if frame.digest in familiar else decode_answer(frame)
         except BadFrame as error:
             raise WorkerLost(
                 Status.CRASHED, f"the worker's answer cannot be read: {error}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy
@@ -78,29 +79,20 @@ class WrongParts(AssertionError):
         self.in_full = "\n".join([said, *shown, f"    got       {got}"])
 
 
+@dataclass(eq=False, repr=False)
 class WrongNumbers(AssertionError):
     """An answer's numbers differ from the expected ones; its text, made on request, says how.
 
     `shows_expected()` decides when it is raised whether the text may hold expected values.
     """
 
-    def __init__(
-        self,
-        what: str,
-        comparison: Comparison,
-        axes: Sequence[str],
-        conversion: Conversion | None = None,
-        known: Returned | None = None,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        super().__init__(what)
-        self.what = what
-        self.comparison = comparison
-        self.axes = axes
-        self._conversion = conversion
-        self._known = known
-        self._dtype = dtype
-        self._shows_expected = shows_expected()
+    what: str
+    comparison: Comparison
+    axes: Sequence[str]
+    conversion: Conversion | None = None
+    known: Returned | None = None
+    dtype: torch.dtype = torch.float32
+    _shows_expected: bool = field(init=False, default_factory=shows_expected)
 
     def __str__(self) -> str:
         """Returns the sentences, and a table of the worst numbers."""
@@ -111,7 +103,7 @@ class WrongNumbers(AssertionError):
 
     @property
     def _untouched(self) -> str:
-        return "" if self._known is None else self._known.untouched
+        return "" if self.known is None else self.known.untouched
 
     @property
     def words(self) -> str:
@@ -120,21 +112,21 @@ class WrongNumbers(AssertionError):
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
         words += dropout_in_words(self.comparison)
-        is_converted = self._conversion is not None
-        precision = precision_in_words(self.comparison, self._dtype, is_converted)
-        if self._conversion is None:
-            before = None if self._known is None else self._known.before
+        is_converted = self.conversion is not None
+        precision = precision_in_words(self.comparison, self.dtype, is_converted)
+        if self.conversion is None:
+            before = None if self.known is None else self.known.before
             near = nearness_in_words(self.comparison, before)
             return "\n".join([*words, *near, *precision])
-        converted = self._conversion.in_words(self.what)
-        is_first = self._conversion.explains
+        converted = self.conversion.in_words(self.what)
+        is_first = self.conversion.explains
         told = [*converted, *words] if is_first else [*words, *converted]
         return "\n".join([*told, *precision])
 
     @property
     def where(self) -> Where | None:
         """Returns the line that lowered the precision, if that explains all wrong numbers."""
-        conversion = self._conversion
+        conversion = self.conversion
         return where_of(conversion.line) if conversion and conversion.explains else None
 
     def pictures(self, test: str) -> Iterator[Picture]:

@@ -6,18 +6,18 @@ At home, frozen fixture tensors replace the references and the known mistakes.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from grader.core.text import written
 from grader.core.verdict import Diagnosis
-from grader.core.wire.frames import decode, encode, receive
+from grader.core.wire.frames import decode, encode, received
 from grader.core.wire.values import Value, mapped
 from grader.worker.marshalling import portable
 
@@ -233,20 +233,11 @@ def freeze(file: Path, module: FrozenModule) -> None:
         for call, answers in test.answers.items():
             tensors[f"{name}/answer/{call}/"] = answers
         tensors |= {f"{name}/steps/{key}": tensor for key, tensor in _keyed_steps(test.steps)}
-    metadata = {
-        "points": {name: test.points for name, test in module.tests.items()},
-        "mistakes": {exercise: list(names) for exercise, names in module.mistakes.items()},
-        "diagnoses": {name: asdict(diagnosis) for name, diagnosis in module.diagnoses.items()},
-        "dropped_from": dict(module.dropped_from),
-        "ignored_by": {name: list(ignored) for name, ignored in module.ignored_by.items()},
-        "echoed_in": {name: list(exercises) for name, exercises in module.echoed_in.items()},
-        "wrong_steps": {
-            exercise: {name: sorted(steps) for name, steps in by_mistake.items()}
-            for exercise, by_mistake in module.wrong_steps.items()
-        },
-    }
-    if module.fixed_steps:
-        metadata["fixed_steps"] = {name: sorted(own) for name, own in module.fixed_steps.items()}
+    points = {name: test.points for name, test in module.tests.items()}
+    metadata = {"points": points} | written(replace(module, tests={}))
+    del metadata["tests"]
+    if not module.fixed_steps:
+        del metadata["fixed_steps"]
     file.parent.mkdir(parents=True, exist_ok=True)
     save_file(
         # safetensors takes no two tensors that share memory.
@@ -322,8 +313,7 @@ def _as_bytes(value: Value) -> torch.Tensor:
 
 
 def _of_bytes(frame: torch.Tensor) -> Value:
-    stream = io.BytesIO(frame.numpy().tobytes())
-    _, values = decode(receive(lambda size: bytearray(stream.read(size))), trusted=True)
+    _, values = decode(received(frame.numpy().tobytes()), trusted=True)
     return values[""]
 
 

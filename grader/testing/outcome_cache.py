@@ -1,7 +1,4 @@
-"""Replies to calls, and remembered outcomes: a test with the same answers has the same outcome.
-
-A reply is a decoded answer, or the exact bytes of an answer that was decoded before.
-"""
+"""Replies to calls, and remembered outcomes: a test with the same answers has the same outcome."""
 
 from __future__ import annotations
 
@@ -19,28 +16,14 @@ from grader.testing.outcome import StudentFault, looking
 _MOST = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedAnswer:
-    """The bytes of an answer that was decoded before; `decoded` decodes them again.
-
-    Equal digests mean equal answers.
-    """
-
-    frame: Received
-    digest: bytes
-
-    @property
-    def size(self) -> int:
-        """Returns roughly how many bytes the answer takes."""
-        return self.frame.size
-
-
-Reply = Answer | EncodedAnswer
+# A decoded answer, or the frame of an answer that was decoded before. Equal digests mean equal
+# answers.
+Reply = Answer | Received
 
 
 def decoded(reply: Reply) -> Answer:
     """Returns the decoded answer."""
-    return decode_answer(reply.frame) if isinstance(reply, EncodedAnswer) else reply
+    return decode_answer(reply) if isinstance(reply, Received) else reply
 
 
 class FamiliarAnswers:

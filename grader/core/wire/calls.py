@@ -259,12 +259,17 @@ def encode_call(call: Call, known: int = 0) -> bytes:
     """Returns the frame that asks a worker for a call of which it knows `known` steps."""
     if call.frame is not None and not known:
         return call.frame
+    return encode(*laid_out(call, known))
+
+
+def laid_out(call: Call, known: int = 0) -> tuple[dict[str, Any], dict[str, Value]]:
+    """Returns the header and the values of a call, which `call_in` reads."""
     header: dict[str, Any] = {"adapter": call.adapter, "seed": call.seed}
     if known:
         header["known"] = known
     asked = {name: getattr(call, name) for name in _ASKED}
     header |= {name: own for name, own in asked.items() if own != getattr(_PLAIN_CALL, name)}
-    values, same = distinct(call.arguments) if not call.wrt else (dict(call.arguments), {})
+    values, same = _distinct(call.arguments) if not call.wrt else (dict(call.arguments), {})
     if same:
         header[_SAME] = same
     if call.cotangent is not None:
@@ -273,10 +278,10 @@ def encode_call(call: Call, known: int = 0) -> bytes:
         values[_BEFORE] = steps_as_value(call.before)
     if call.then:
         values[_THEN] = steps_as_value(call.then)
-    return encode(header, values)
+    return header, values
 
 
-def distinct(arguments: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, str]]:
+def _distinct(arguments: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, str]]:
     """Returns the arguments without repeated tensors, and the other name of each of those.
 
     A tensor may be the query, the key and the value of a call. It is one object in the worker too,
@@ -291,11 +296,6 @@ def distinct(arguments: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str
     return {name: arguments[name] for name in names if name not in same}, same
 
 
-def with_repeats(arguments: Mapping[str, Value], same: Mapping[str, str]) -> dict[str, Value]:
-    """Returns the arguments that `distinct` took apart."""
-    return {**arguments, **{name: arguments[one] for name, one in same.items()}}
-
-
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
     """Returns the call in a header and values that the judge sent."""
     cotangent = values.pop(_COTANGENT, None)
@@ -304,8 +304,9 @@ def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
     if "wrt" in header:
         header["wrt"] = tuple(header["wrt"])
     before, then = steps_in(values.pop(_BEFORE, ())), steps_in(values.pop(_THEN, ()))
+    repeated = {name: values[one] for name, one in header.pop(_SAME, {}).items()}
     return Call(
-        arguments=with_repeats(values, header.pop(_SAME, {})),
+        arguments=values | repeated,
         cotangent=cotangent if isinstance(cotangent, torch.Tensor) else None,
         before=before,
         then=then,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import json
 import struct
 from collections import Counter
@@ -398,6 +399,12 @@ def receive(read: Callable[[int], bytearray], bounds: FrameBounds = ANY_FRAME) -
     if not _fit(lengths, bounds):
         raise BadFrame("a frame is larger than any answer needs to be")
     return Received(prefix, read(sum(lengths)))
+
+
+def received(frame: bytes) -> Received:
+    """Returns a frame of which all bytes are here, as it is received."""
+    stream = io.BytesIO(frame)
+    return receive(lambda size: bytearray(stream.read(size)))
 
 
 def _fit(lengths: Sequence[int], bounds: FrameBounds) -> bool:

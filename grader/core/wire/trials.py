@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import torch
 
-from grader.core.wire.calls import Call, distinct, with_repeats
+from grader.core.wire.calls import Call, call_in, laid_out
 from grader.core.wire.frames import Received, decode, encode
 from grader.core.wire.records import Below, File, LineNumber, as_plain, reader
-from grader.core.wire.scripts import steps_as_value, steps_in
-from grader.core.wire.values import BadFrame, Value
+from grader.core.wire.values import BadFrame
 
 # The most edits in one frame.
 MAX_EDITS = 500
@@ -129,29 +128,15 @@ def encode_trials(trials: Trials) -> bytes:
         [[file, as_plain(tuple(changes))] for file, changes in by.items()] for by in trials.edits
     ]
     plain = {name: getattr(trials, name) for name in _PLAIN}
-    calls: list[Value] = [_as_value(call) for call in trials.calls]
-    return encode({TRIALS: plain | {"edits": edits}}, {"calls": calls})
-
-
-def _as_value(call: Call) -> list[Value]:
-    arguments, same = distinct(call.arguments)
-    steps = steps_as_value(call.before), steps_as_value(call.then)
-    return [call.adapter, call.seed, arguments, {**same}, *steps]
+    calls = [laid_out(call) for call in trials.calls]
+    header = plain | {"edits": edits, "calls": [own for own, _ in calls]}
+    return encode({TRIALS: header}, {"calls": [values for _, values in calls]})
 
 
 def trials_in(header: Mapping[str, Any], values: Mapping[str, Any]) -> Trials:
     """Returns the trials in a frame that the judge's side sent."""
     asked = header[TRIALS]
-    calls = [
-        Call(
-            adapter,
-            with_repeats(arguments, same),
-            seed,
-            before=steps_in(before),
-            then=steps_in(then),
-        )
-        for adapter, seed, arguments, same, before, then in values["calls"]
-    ]
+    calls = [*map(call_in, asked["calls"], values["calls"])]
     edits = [
         {file: [TextChange(*one) for one in changes] for file, changes in edit}
         for edit in asked["edits"]

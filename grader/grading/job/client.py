@@ -21,6 +21,7 @@ from grader.core.explanation import Words
 from grader.core.names import CPU
 from grader.core.points import WISH
 from grader.core.processes import signal_name
+from grader.core.text import read
 from grader.core.verdict import Grade, Status, Verdict
 from grader.grading.job.lines import COMMAND, JobProcess, Role, StartedEarly, start_jobs
 from grader.grading.options import Task
@@ -128,7 +129,7 @@ class JobClient:
                     except (LookupError, TypeError, ValueError) as error:
                         raise self._lost(f"its grade cannot be read ({error})") from error
                 if follow is not None:
-                    follow(Verdict.from_json(reply["verdict"]))
+                    follow(read(Verdict, reply["verdict"]))
 
     def explain(self, entry: Entry, grade: Grade) -> Words:
         """Returns the words for a submission with this grade.

@@ -14,7 +14,7 @@ from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import total
 from grader.core.processes import machine_has
 from grader.core.submission import Imports, Unreadable
-from grader.core.text import plain
+from grader.core.text import plain, written
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
 from grader.grading.judge.carry_forward import EarlierVerdicts, applied, carried_points, summary
@@ -197,7 +197,7 @@ class JudgeService:
         """Yields the verdicts; sends each when it is reached, if the coordinator asks for that."""
         for verdict in verdicts:
             if follow:
-                self._say({"verdict": verdict.as_json()})
+                self._say({"verdict": written(verdict)})
             yield verdict
 
 

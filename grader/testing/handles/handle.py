@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -55,6 +55,7 @@ class BrokenReference(Exception):
     """A reference is missing or raised: no submission can be graded on it."""
 
 
+@dataclass(eq=False)
 class Student(Maker):
     """The student's adapter of one exercise: a call travels as data, and so does its answer.
 
@@ -62,28 +63,17 @@ class Student(Maker):
     `others` are the adapters of the whole contract.
     """
 
-    def __init__(
-        self,
-        adapter: Adapter,
-        ask: Ask,
-        seed: int,
-        observe: Observe,
-        wording: Wording,
-        device: str = "cpu",
-        others: Mapping[str, Adapter] | None = None,
-    ) -> None:
-        super().__init__(adapter, others or {})
-        self._ask = ask
-        self._seed = seed
-        self._observe = observe
-        self._wording = wording
-        self._device = device
+    adapter: Adapter
+    _ask: Ask
+    _seed: int
+    _observe: Observe
+    _wording: Wording
+    device: str = "cpu"
+    others: Mapping[str, Adapter] = field(default_factory=dict)
 
     def seeded(self, number: int) -> Student:
         """Returns the same adapter with another random seed, derived from `number`."""
-        seed = seed_of(self._seed, str(number))
-        given = (self._observe, self._wording, self._device, self._others)
-        return Student(self.adapter, self._ask, seed, *given)
+        return replace(self, _seed=seed_of(self._seed, str(number)))
 
     def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
         """Returns the answer to a script's last step, checked against the kind in `adapter`.
@@ -94,7 +84,7 @@ class Student(Maker):
         call = call_of(script.steps, self.adapter.name)
         is_own = call.adapter == self.adapter.name
         exercise = "" if is_own else self.adapter.name
-        call = replace(call, seed=self._seed, device=self._device, exercise=exercise)
+        call = replace(call, seed=self._seed, device=self.device, exercise=exercise)
         answer = self._ask(call)
         if answer.raised is not None:
             if answer.raised.kind == "StopIteration" and call.asks_for_an_item:
@@ -114,7 +104,7 @@ class Student(Maker):
                 self._observe(call, answer.value, True)
             raise
         if isinstance(result, Elsewhere):
-            place = "the CPU" if self._device == "cpu" else f"the device {self._device}"
+            place = "the CPU" if self.device == "cpu" else f"the device {self.device}"
             raise StudentFault(
                 Status.FAILED,
                 f"{adapter.name} must return a tensor on {place}, where its inputs are, "
@@ -186,7 +176,7 @@ class Student(Maker):
         call = replace(
             call_of(steps, self.adapter.name),
             seed=self._seed,
-            device=self._device,
+            device=self.device,
             count_lines=True,
         )
         answer = self._ask(call)
@@ -245,7 +235,7 @@ class Student(Maker):
             return None
 
     def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
-        device = {"device": self._device}
+        device = {"device": self.device}
         return Call(self.adapter.name, arguments, seed=self._seed, **(device | observe))
 
     def _remember(
@@ -291,6 +281,7 @@ def _is_open(kind: Kind) -> bool:
     return isinstance(kind, DictType) and kind.value == Anything()
 
 
+@dataclass(eq=False)
 class Reference(Maker):
     """The hidden right solution of one exercise, computed in float64.
 
@@ -298,17 +289,10 @@ class Reference(Maker):
     `functions` are all references, `others` the adapters of the whole contract.
     """
 
-    def __init__(
-        self,
-        adapter: Adapter,
-        functions: Mapping[str, Callable[..., Any]],
-        case: Case,
-        others: Mapping[str, Adapter] | None = None,
-    ) -> None:
-        super().__init__(adapter, others or {})
-        self._functions = functions
-        self._function = functions.get(adapter.name)
-        self._case = case
+    adapter: Adapter
+    _functions: Mapping[str, Callable[..., Any]]
+    _case: Case
+    others: Mapping[str, Adapter] = field(default_factory=dict)
 
     def answer(self, script: Script, adapter: Adapter, _arguments: Mapping[str, Value]) -> Any:
         """Returns the next expected value, computed if unknown; objects that stay have none.
@@ -363,15 +347,9 @@ class Reference(Maker):
         return Work(*(int(number) for number in counted))
 
     def _compute(self, arguments: Mapping[str, Value]) -> Value:
-        if self._function is None:
-            raise BrokenReference(f"solutions/ has no {self.adapter.name}")
-        try:
-            result: Value = self._function(**{k: in_float64(v) for k, v in arguments.items()})
-        except Exception as error:
-            raise BrokenReference(
-                f"the reference of {self.adapter.name} raised {error!r}"
-            ) from error
-        return result
+        script = Script(self)
+        script.take(Step(0, Doing.ASK, self.adapter.name, (), arguments))
+        return self._carried_out(script)
 
     def _products(
         self,
@@ -380,7 +358,7 @@ class Reference(Maker):
         part: int | str | None,
         inputs: Mapping[str, Value],
     ) -> dict[str, torch.Tensor]:
-        arguments = {name: in_float64(value) for name, value in inputs.items()}
+        arguments = in_float64({**inputs})
         wanted = {name: arguments[name].detach().requires_grad_() for name in wrt}
         result = part_of(self._compute(arguments | wanted), part)
         if not isinstance(result, torch.Tensor):
@@ -406,9 +384,8 @@ def in_float64(value: Value) -> Any:
 
 def call_in_float64(call: Call) -> Call:
     """Returns a call as a reference gets it."""
-    arguments = {name: in_float64(value) for name, value in call.arguments.items()}
     before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
-    return replace(call, arguments=arguments, before=before, then=then)
+    return replace(call, arguments=in_float64({**call.arguments}), before=before, then=then)
 
 
 def _steps_in_float64(script: Script) -> Sequence[Step]:
@@ -422,8 +399,8 @@ def _steps_in_float64(script: Script) -> Sequence[Step]:
 
 def step_in_float64(step: Step) -> Step:
     """Returns a step of a script as a reference gets it."""
-    keywords = {name: in_float64(value) for name, value in step.keywords.items()}
-    return replace(step, positional=in_float64(step.positional), keywords=keywords)
+    positional, keywords = in_float64((step.positional, {**step.keywords}))
+    return replace(step, positional=positional, keywords=keywords)
 
 
 def _in_float64(value: Any) -> Any:

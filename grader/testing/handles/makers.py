@@ -239,9 +239,8 @@ class Maker(Owner):
     These objects live where the adapter is called. `others` are the adapters of the contract.
     """
 
-    def __init__(self, adapter: Adapter, others: Mapping[str, Adapter]) -> None:
-        self.adapter = adapter
-        self._others = others
+    adapter: Adapter
+    others: Mapping[str, Adapter]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the adapter's value, or a handle of an object; the arguments may hold handles.
@@ -256,9 +255,9 @@ class Maker(Owner):
 
     def other(self, name: str) -> Callable[..., Any]:
         """Returns another adapter, which takes the same objects."""
-        if name not in self._others:
+        if name not in self.others:
             raise BadThing(f"adapters.py has no function {name}")
-        adapter = self._others[name]
+        adapter = self.others[name]
         return lambda *args, **kwargs: self._asked(adapter, args, kwargs)
 
     def parameter(

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -27,8 +27,51 @@ _SIGNAL = signal.SIGALRM if _HAS_TIMERS else signal.SIGTERM
 _OURS = f"{Path(__file__).parent}{os.sep}"
 
 
+Handler = Callable[[int, FrameType | None], None]
+
+
 class TooLong(BaseException):
     """A call takes too long."""
+
+
+@contextlib.contextmanager
+def ringing(ring: Handler, interrupt: Handler, seconds: float = 0.0) -> Iterator[None]:
+    """Calls `ring` in the main thread after `seconds` (0: not yet), and then again and again.
+
+    Calls `interrupt` at Ctrl-C, unless something else handles that. Restores signals and timer.
+    Where there are no timers, it may ring earlier.
+    """
+    with contextlib.ExitStack() as undone:
+        undone.callback(signal.signal, _SIGNAL, signal.signal(_SIGNAL, ring))
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            undone.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, interrupt))
+        if _HAS_TIMERS:
+            began = time.monotonic()
+            left, again = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+            undone.callback(_wind_up, left, again, began)
+        else:
+            ended = threading.Event()
+            undone.callback(ended.set)
+            threading.Thread(target=_knock, args=[ended], daemon=True).start()
+        yield
+
+
+def _wind_up(left: float, again: float, began: float) -> None:
+    """Restores the timer that was running before, less the time since."""
+    if left:
+        left = max(left - (time.monotonic() - began), _AGAIN_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, left, again)
+
+
+def _knock(ended: threading.Event) -> None:
+    while not ended.wait(_AGAIN_SECONDS):
+        _thread.interrupt_main(_SIGNAL)
+
+
+def ring_soon() -> None:
+    """Has a ringing timer ring at the next tick; a thread rings at each tick anyway."""
+    if _HAS_TIMERS:
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
 
 
 class Alarm:
@@ -49,18 +92,11 @@ class Alarm:
     def held(self) -> Iterator[None]:
         """Lets the alarm raise within the context."""
         self._interrupted = False
-        with contextlib.ExitStack() as undone:
-            earlier = signal.signal(_SIGNAL, self._ring)
-            undone.callback(signal.signal, _SIGNAL, earlier)
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                signal.signal(signal.SIGINT, self._interrupt)
-                undone.callback(signal.signal, signal.SIGINT, signal.default_int_handler)
-            if not _HAS_TIMERS:
-                ended = threading.Event()
-                undone.callback(ended.set)
-                threading.Thread(target=self._watch, args=[ended], daemon=True).start()
-            undone.callback(self.set, 0)
-            yield
+        with ringing(self._ring, self._interrupt):
+            try:
+                yield
+            finally:
+                self.set(0)
 
     def set(self, seconds: float) -> None:
         """Sets the alarm to ring repeatedly after `seconds` of processor time; 0 switches it off.
@@ -85,11 +121,6 @@ class Alarm:
         """
         if self._interrupted:
             raise KeyboardInterrupt
-
-    def _watch(self, ended: threading.Event) -> None:
-        while not ended.wait(_AGAIN_SECONDS):
-            if self._is_due:
-                _thread.interrupt_main(_SIGNAL)
 
     @property
     def _is_due(self) -> bool:

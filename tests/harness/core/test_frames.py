@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import struct
 from typing import Any
@@ -20,16 +19,11 @@ from grader.core.wire.frames import (
     decode,
     encode,
     receive,
+    received,
 )
 from grader.core.wire.values import DTYPES, BadFrame, Elsewhere, Foreign, Named, Value
 
 pytestmark = pytest.mark.unit
-
-
-def received(frame: bytes) -> Received:
-    """Returns a frame as it is read from a channel."""
-    stream = io.BytesIO(frame)
-    return receive(lambda size: bytearray(stream.read(size)))
 
 
 def round_trip(value: Value, trusted: bool = False) -> Value:

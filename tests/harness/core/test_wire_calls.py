@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from grader.core.wire.calls import (
     encode_answer,
     encode_call,
 )
-from grader.core.wire.frames import Received, decode, receive
+from grader.core.wire.frames import decode, received
 from grader.core.wire.records import (
     MAX_IMPORTS,
     Line,
@@ -42,12 +41,6 @@ pytestmark = pytest.mark.unit
 
 FIRST, SECOND, THIRD = (Step(0, Doing.CALL, name) for name in ("one", "two", "three"))
 NEXT = Step(0, Doing.NEXT)
-
-
-def received(frame: bytes) -> Received:
-    """Returns a frame as it is read from a channel."""
-    stream = io.BytesIO(frame)
-    return receive(lambda size: bytearray(stream.read(size)))
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
 import torch
 
 from grader.core.wire.calls import Call
-from grader.core.wire.frames import Received, decode, encode, receive
+from grader.core.wire.frames import decode, encode, received
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.trials import (
     MAX_CHANGES,
@@ -35,12 +34,6 @@ CALLS = [
 ]
 EDITS = [{"a.py": [TextChange(1, 2, "+"), TextChange(5, 6, "-")], "b.py": []}, {}]
 TRIALS = Trials(CALLS, 1, EDITS, 2.5, follow=2, told=(0, 2), stays=False)
-
-
-def received(frame: bytes) -> Received:
-    """Returns a frame as it is read from a channel."""
-    stream = io.BytesIO(frame)
-    return receive(lambda size: bytearray(stream.read(size)))
 
 
 def test_trials_arrive_as_they_were_asked_for() -> None:

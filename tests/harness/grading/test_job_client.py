@@ -18,6 +18,7 @@ import pytest
 from grader.core.assignment import BadAssignment, Settings
 from grader.core.explanation import Told, Words
 from grader.core.points import WISH
+from grader.core.text import written
 from grader.core.verdict import Status
 from grader.grading.job import client
 from grader.grading.job.client import JobClient, JobLost, turn_on
@@ -155,7 +156,7 @@ def test_a_judge_that_is_ready_gets_the_next_submission_at_once(jobs):
 def test_a_listener_gets_each_verdict_before_the_grade(jobs):
     """The job is told that somebody listens."""
     verdicts = [a_verdict("run_rope"), a_verdict("run_mha", 0.0, message="wrong")]
-    jobs.lines = [READY, *({"verdict": one.as_json()} for one in verdicts), GRADED]
+    jobs.lines = [READY, *({"verdict": written(one)} for one in verdicts), GRADED]
     told: list[Any] = []
     assert a_client().grade(TASK, told.append) == GRADE
     assert told == verdicts
@@ -169,6 +170,9 @@ def test_the_process_id_of_a_job_comes_with_its_greeting(jobs, monkeypatch):
     assert jobs.started[0].process.pid == NOBODY
 
 
+UNREAD = "the judge was lost: its grade cannot be read ('?' is not a valid GradeStatus)"
+
+
 @pytest.mark.parametrize(
     ("lines", "code", "said"),
     [
@@ -179,7 +183,7 @@ def test_the_process_id_of_a_job_comes_with_its_greeting(jobs, monkeypatch):
         ([READY, {"gone": 0}], 5, "the judge was lost: it ended (exit code 5)"),
         ([READY, {"gone": 0}], 0, "the judge was lost: it ended"),
         ([{"gone": -15}], 0, "the job was lost: it ended (SIGTERM)"),
-        ([READY, {"grade": {}}], 0, "the judge was lost: its grade cannot be read ('tests')"),
+        ([READY, {"grade": {"status": "?"}}], 0, UNREAD),
     ],
 )
 def test_a_lost_judge_is_reported_with_its_end(jobs, lines, code, said):

@@ -13,6 +13,7 @@ import pytest
 
 from grader.core.assignment import BadAssignment, Settings
 from grader.core.submission import Imports
+from grader.core.text import read
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Frame, Raised, Use
 from grader.grading.judge import service as services
@@ -211,7 +212,7 @@ def test_a_grade_holds_all_that_was_observed(graded):
 
 def test_verdicts_are_sent_as_they_are_reached_if_the_coordinator_asks(graded):
     found = graded(follow=True)
-    assert [Verdict.from_json(line["verdict"]).id for line in found.said] == [DOUBLES, COUNTS]
+    assert [read(Verdict, line["verdict"]).id for line in found.said] == [DOUBLES, COUNTS]
 
 
 def test_kept_verdicts_count_with_their_time(graded, monkeypatch):

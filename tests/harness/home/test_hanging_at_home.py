@@ -19,6 +19,7 @@ from grader.core.verdict import Status
 from grader.home import time_limit as limits
 from grader.home.time_limit import Limit
 from grader.testing.outcome import StudentFault
+from grader.worker.trials import alarm
 from tests.harness.conftest import write_files
 from tests.harness.marks import rest_slow
 
@@ -269,8 +270,8 @@ def test_the_time_limit_is_off_under_a_debugger(tmp_path):
 @pytest.mark.unit
 def test_where_there_are_no_timers_a_thread_ends_a_call(tmp_path, monkeypatch):
     """Windows has no timers."""
-    monkeypatch.setattr(limits, "_HAS_TIMERS", False)
-    monkeypatch.setattr(limits, "_SIGNAL", signal.SIGTERM)
+    monkeypatch.setattr(alarm, "_HAS_TIMERS", False)
+    monkeypatch.setattr(alarm, "_SIGNAL", signal.SIGTERM)
     handler = signal.getsignal(signal.SIGTERM)
     with pytest.raises(StudentFault, match=r"still running sleepy\.py:"):
         Limit(0.1, tmp_path).call(sleeping(tmp_path))

@@ -301,6 +301,7 @@ def test_no_line_is_told_of_code_that_cannot_be_imported_twice(at_home: AtHome) 
     )
     for absent in ("fixes all failed tests", "`pytest --locate`", "Traceback", "AssertionError"):
         assert absent not in report
+    assert "No change of one line" not in report
 
 
 def test_code_that_cannot_be_imported_is_told_once(at_home: AtHome) -> None:

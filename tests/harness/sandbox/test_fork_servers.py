@@ -18,6 +18,7 @@ from grader.core.scratch import PASSABLE, new_scratch
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call
+from grader.core.wire.frames import Received
 from grader.sandbox import fork_server
 from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, ForkServers, starting_zygote
@@ -25,7 +26,7 @@ from grader.sandbox.limits import Allowance, Patience
 from grader.sandbox.preparation import require_device
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.sandbox.zygote import Zygote
-from grader.testing.outcome_cache import EncodedAnswer, decoded
+from grader.testing.outcome_cache import decoded
 from tests.harness.forking import in_a_fork
 from tests.harness.waiting import until
 
@@ -250,7 +251,7 @@ def test_a_worker_tells_its_isolation_output_and_answers(server, scratch, zygote
     assert (answer.value, worker.printed) == (8, b"doubling")
     assert not worker.hoards
     assert worker.taken.wall > 0
-    assert isinstance(worker.ask(call, PATIENCE, {answer.digest}), EncodedAnswer)
+    assert isinstance(worker.ask(call, PATIENCE, {answer.digest}), Received)
     settings = decoded(worker.ask(Call("run_settings", {}), PATIENCE)).value
     assert settings == [True, True, True], (
         "cycles of its own are collected, annotations are not read"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import json
 import os
 import secrets
@@ -19,7 +18,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import decode_answer
-from grader.core.wire.frames import receive
+from grader.core.wire.frames import received
 from tests.harness.hostile import odd_files
 from tests.harness.hostile.batch import TIMEOUT, Outcome, graded
 from tests.harness.hostile.ranks import rank
@@ -203,8 +202,7 @@ def test_a_forged_answer_has_a_valid_format(tmp_path):
     accomplice = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(accomplice)
     entry, payload = accomplice.zeros(2, 3)
-    stream = io.BytesIO(accomplice.answer({"value": entry}, payload))
-    answer = decode_answer(receive(lambda size: bytearray(stream.read(size))))
+    answer = decode_answer(received(accomplice.answer({"value": entry}, payload)))
     assert torch.equal(answer.value, torch.zeros(2, 3))
 
 

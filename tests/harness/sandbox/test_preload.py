@@ -9,8 +9,6 @@ import grader as verbs
 from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.submission import ClassImports, Imports
 from grader.core.verdict import GradeStatus, Status
-from grader.core.wire.records import MAX_IMPORTS, believed_imports, slow_imports
-from grader.core.wire.values import BadFrame
 from grader.intake.entry import Entry
 from grader.reports.package_needs import lacking_in_words, not_preloaded_in_words, preload_in_words
 from grader.results.store import Store
@@ -178,22 +176,6 @@ def test_advice_names_packages_whose_import_costs_a_class_a_second():
     assert lacking_in_words({}) == ""
     (said,) = not_preloaded_in_words({"lost": "ImportError: no \x1b[31mred"})
     assert "\x1b" not in said
-
-
-@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
-def test_impossible_import_times_are_refused(seconds):
-    """A worker can claim any number of seconds."""
-    with pytest.raises(BadFrame):
-        believed_imports([("a", seconds)], at_most=1.0)
-
-
-def test_claimed_import_times_are_bounded_by_the_measured_time():
-    """Neither false seconds nor a flood of names get beyond the bounds."""
-    claimed = slow_imports({f"package{n}": 1e9 for n in range(3 * MAX_IMPORTS)})
-    believed = believed_imports([*claimed, ("no name", 1.0)], at_most=2.0)
-    assert len(believed) == MAX_IMPORTS
-    assert sum(believed.values()) == 2.0
-    assert believed_imports([("no-name", 1.0), ("a.b", 0.25)], at_most=1.0) == {"a.b": 0.25}
 
 
 def test_a_package_that_cannot_be_found_is_not_installed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -236,6 +237,9 @@ def test_two_equal_calls_must_have_equal_results():
     assert_same_answer_twice(own, X)
     with pytest.raises(AssertionError):
         assert_same_answer_twice(own, X)
+    # NaN is not equal to itself, but it is the same answer.
+    odd = a_student(lambda _: Answer(torch.tensor([math.nan, math.inf])), Anything())
+    assert_same_answer_twice(odd, X)
 
 
 def test_a_result_keeps_the_dtype_of_the_inputs():

@@ -188,8 +188,8 @@ WHOLE = FrozenModule(
     {"m": "run_y"},
     {"m": ["run_z"]},
     {"m": ["run_w"]},
-    {"run_x": {"m": ["weights", "scores"]}},
-    {"run_x": ["table", "mask"]},
+    {"run_x": {"m": frozenset({"weights", "scores"})}},
+    {"run_x": frozenset({"table", "mask"})},
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
 from typing import Literal, NamedTuple
@@ -12,7 +11,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Answer, Work, decode_answer, encode_answer
-from grader.core.wire.frames import receive
+from grader.core.wire.frames import received
 from grader.core.wire.values import DTYPES, Elsewhere, Foreign, Named
 from grader.explain.answers import InFull
 from grader.testing.assertions import (
@@ -96,8 +95,7 @@ VALUES = [*tensors(), *PLAIN, *ELSEWHERE, *FOREIGN, *NESTED]
 
 def as_received(answer: Answer) -> Answer:
     """Returns an answer as it comes from a worker."""
-    stream = io.BytesIO(encode_answer(answer))
-    return decode_answer(receive(lambda size: bytearray(stream.read(size))))
+    return decode_answer(received(encode_answer(answer)))
 
 
 def handles(result, answers):

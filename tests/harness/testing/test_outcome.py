@@ -188,12 +188,14 @@ class Near:
 
 
 def test_an_observation_remembers_its_comparisons():
+    """By prediction and leniency."""
     own = Observation("test", 0, Aspect.VALUES, Call("run_x", {}), torch.ones(1))
     near = Near(2.0)
     assert [own.is_as(near, leniency) for leniency in (1.0, 2.0, 1.0, 2.0)] == [
         False, True, False, True,
     ]  # fmt: skip
     assert near.asked == 2
+    assert not own.is_as(Near(3.0), 2.0)
 
 
 # --- Words --------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from dataclasses import replace
 
@@ -11,13 +10,12 @@ import pytest
 from grader.core.evidence import Evidence
 from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call, encode_answer
-from grader.core.wire.frames import receive
+from grader.core.wire.frames import received
 from grader.testing.outcome import StudentFault, observing
 from grader.testing.outcome_cache import (
     MOST_HELD,
     AnsweredCall,
     CallReplay,
-    EncodedAnswer,
     FailedTests,
     OutcomeCache,
 )
@@ -118,26 +116,22 @@ def test_a_call_without_a_remembered_answer_reaches_the_submission():
 
 def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
     """An answer with known bytes is decoded only if it leads to no verdict."""
-    stream = io.BytesIO(encode_answer(Answer(value=5)))
-    frame = receive(lambda size: bytearray(stream.read(size)))
-    encoded = EncodedAnswer(frame, frame.digest or b"")
+    frame = received(encode_answer(Answer(value=5)))
     submission = Submission(8)
-    replay = CallReplay(submission.ask, [AnsweredCall(FIRST, encoded)])
+    replay = CallReplay(submission.ask, [AnsweredCall(FIRST, frame)])
     assert replay.ask(FIRST).value == 5
     assert replay.ask(SECOND).value == 8
     cache = OutcomeCache()
     cache.learn(TEST, replay.asked, verdict_with(Status.FAILED))
-    assert cache.follow(TEST, lambda _: encoded)[0][0].answer is encoded
+    assert cache.follow(TEST, lambda _: frame)[0][0].answer is frame
 
 
 def test_the_decoding_of_a_familiar_answer_is_charged_to_the_submission():
     """Otherwise one answer that is slow to decode costs the judge its time again in each test."""
-    stream = io.BytesIO(encode_answer(Answer(value=[()] * 2000)))
-    frame = receive(lambda size: bytearray(stream.read(size)))
-    encoded = EncodedAnswer(frame, frame.digest or b"")
+    frame = received(encode_answer(Answer(value=[()] * 2000)))
     with observing() as observations:
         before = time.thread_time()
-        CallReplay(lambda _: encoded, ()).ask(FIRST)
+        CallReplay(lambda _: frame, ()).ask(FIRST)
         taken = time.thread_time() - before
     assert 0 < taken <= 2 * observations.seconds
 

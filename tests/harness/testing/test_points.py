@@ -72,12 +72,6 @@ def test_parts_add_up_to_the_whole_whatever_the_weights():
             assert abs(part - exact) < 1
 
 
-def test_parts_of_equal_weight_differ_by_at_most_a_hundredth():
-    """The same suite shares out its points in the same way each time."""
-    assert shared_out(100, [1, 1, 1]) == [34, 33, 33]
-    assert shared_out(2, [1, 1, 1]) == [1, 1, 0]
-
-
 def test_sums_of_scores_are_exact():
     """Ten times a tenth is one."""
     assert total([0.1] * 10) == 1.0
@@ -246,20 +240,6 @@ def test_wrong_values_of_one_exercise_cost_nothing_in_another():
     others = [one._replace(aspect=Aspect.GRADIENTS, status=Status.PASSED) for one in (wrong, right)]
     found = [*gated([wrong, others[0]._replace(score=1.0), right, others[1]])]
     assert [verdict.score for verdict in found] == [0.0, 0.0, 1.0, 1.0]
-
-
-def test_points_count_fully_in_an_exercise_without_tests_of_values():
-    """An author may test discipline alone."""
-    (verdict,) = gated([verdict_on_x(Aspect.DISCIPLINE, 1.0)])
-    assert (verdict.score, verdict.message) == (1.0, None)
-
-
-def test_tests_of_values_without_points_count_by_their_number():
-    """Even if the tests of values weigh 0, an exercise without right values earns no points."""
-    half = [verdict_on_x(Aspect.VALUES, 0.0, 0.0), verdict_on_x(Aspect.VALUES, 0.0, 0.0)]
-    half[1] = half[1]._replace(status=Status.FAILED)
-    *_, last = gated([*half, verdict_on_x(Aspect.GENERALITY, 1.0)])
-    assert last.score == 0.5
 
 
 def test_each_verdict_is_final_before_the_next_is_known():

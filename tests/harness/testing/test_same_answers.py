@@ -2,18 +2,12 @@
 
 import itertools
 import math
-from types import SimpleNamespace
 
 import pytest
 import torch
 
-from grader.core.verdict import Aspect
-from grader.core.wire.calls import Call
 from grader.explain.layouts import KeptSteps, KnownSteps, Likeness
-from grader.explain.mistakes.prediction import Numbers
-from grader.testing.assertions import assert_same_answer_twice
 from grader.testing.comparison import FLOAT32, Tolerance, all_within, compare
-from grader.testing.outcome import Observation
 
 pytestmark = pytest.mark.unit
 
@@ -33,41 +27,6 @@ def test_both_comparisons_accept_equal_scalars_and_empty_tensors(shape):
     """Two empty answers are equal."""
     assert all_within(torch.zeros(shape), torch.zeros(shape), FLOAT32)
     assert compare(torch.zeros(shape), torch.zeros(shape), FLOAT32).ok
-
-
-@pytest.mark.parametrize("number", [1.0, math.nan, math.inf])
-def test_nan_and_infinity_count_as_the_same_answer_twice(number):
-    """NaN is not equal to itself, but it is the same answer."""
-    one, other = torch.full((2, 3), number), torch.full((2, 3), number)
-    assert_same_answer_twice(HandleWithAnswers(one, other))
-    for another in (one.double(), one[:, :2], torch.zeros(2, 3)):
-        with pytest.raises(AssertionError, match="returns something else when it is called again"):
-            assert_same_answer_twice(HandleWithAnswers(one, another))
-
-
-class HandleWithAnswers:
-    """A student's handle that gives its answers in turn."""
-
-    adapter = SimpleNamespace(name="run_double")
-
-    def __init__(self, *answers):
-        self.answers = iter(answers)
-
-    def __call__(self):
-        return next(self.answers)
-
-
-def test_an_observation_keeps_results_apart_by_prediction_and_leniency():
-    """The result for one prediction and leniency must not be reused for another."""
-    call = Call("run_double", {})
-    seen = Observation("test", 0, Aspect.VALUES, call, torch.tensor([1.0, 2.0]))
-    near, far = Numbers(torch.tensor([1.0, 2.00004])), Numbers(torch.tensor([1.0, 3.0]))
-    for _ in range(2):
-        assert [seen.is_as(near, 1), seen.is_as(near, 5), seen.is_as(far, 5)] == [
-            False,
-            True,
-            False,
-        ]
 
 
 def test_kept_steps_have_the_same_likeness_as_fresh_ones():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 
 import pytest
 import torch
 
 from grader.core.wire.calls import Answer, Call, Receiving, Sending, encode_call
-from grader.core.wire.frames import receive
+from grader.core.wire.frames import received
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.testing.handles.scripts import call_of
@@ -39,8 +38,7 @@ def calls_of(steps: list[Step]) -> list[Call]:
 
 def as_received(call: Call, sending: Sending, receiving: Receiving) -> Call:
     """Returns a call as it arrives."""
-    stream = io.BytesIO(sending.frame(call))
-    return receiving.call(receive(lambda size: bytearray(stream.read(size))))
+    return receiving.call(received(sending.frame(call)))
 
 
 def test_calls_arrive_as_they_were_sent() -> None:
@@ -50,14 +48,6 @@ def test_calls_arrive_as_they_were_sent() -> None:
     sending, receiving = Sending(), Receiving()
     for call in [*one, *itertools.chain(*zip(one, other, strict=True)), *alone, *other]:
         assert encode_call(as_received(call, sending, receiving)) == encode_call(call)
-
-
-def test_a_new_worker_receives_the_whole_script() -> None:
-    """The old worker's steps are lost with it, so the new worker receives the whole script."""
-    calls, sending = calls_of(loop_steps(5)), Sending()
-    for call in calls[:3]:
-        sending.frame(call)
-    assert Sending().frame(calls[3]) == encode_call(calls[3])
 
 
 def test_each_step_of_a_script_is_sent_once() -> None:

@@ -183,7 +183,7 @@ def test_time_in_which_modules_are_imported_does_not_count(monkeypatch):
 
 
 def test_an_interruption_is_passed_on_even_if_it_was_swallowed(monkeypatch):
-    monkeypatch.setattr(signal, "setitimer", lambda *_: None)
+    monkeypatch.setattr(signal, "setitimer", lambda *_: (0.0, 0.0))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     one = Alarm()
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import decimal
 import enum
-import io
 import itertools
 import math
 import weakref
@@ -16,7 +15,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Answer, decode_answer, encode_answer
-from grader.core.wire.frames import receive
+from grader.core.wire.frames import received
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value
 from grader.worker.marshalling import portable
 
@@ -133,8 +132,7 @@ KEY = object()
 
 def as_received(value: object) -> Value:
     """Returns a result as the judge receives it."""
-    stream = io.BytesIO(encode_answer(Answer(portable(value))))
-    return decode_answer(receive(lambda size: bytearray(stream.read(size)))).value
+    return decode_answer(received(encode_answer(Answer(portable(value))))).value
 
 
 @pytest.mark.parametrize(
