@@ -194,12 +194,14 @@ class Raised:
 class Work:
     """How many torch operations a call made, and the elements of the largest tensor among them.
 
-    Or how many `lines` of Python it executed. Only what a call asks for is counted.
+    Or how many `lines` of Python it executed. Only what a call asks for is counted. `elsewhere` is
+    whether the call also computed where torch operations are not counted: in numpy, say.
     """
 
     operations: Annotated[int, Below(1 << 62)] = 0
     largest: Annotated[int, Below(1 << 62)] = 0
     lines: Annotated[int, Below(1 << 62)] = 0
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
