@@ -94,6 +94,13 @@ def limited_memory_growth(more: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
+def is_of_memory(problem: BaseException | None) -> bool:
+    """Returns whether an allocation failed: Python and numpy have a type for that, torch a text."""
+    return isinstance(problem, MemoryError) or (
+        type(problem) is RuntimeError and "DefaultCPUAllocator: " in str(problem)
+    )
+
+
 def machine_has(size: int) -> bool:
     """Returns whether the machine has `size` bytes left; a failed allocation then hit a bound."""
     if sys.platform != "linux":
