@@ -22,12 +22,18 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures.thread import _WorkItem
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Self
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode_stack,
+    _pop_mode,
+    _push_mode,
+)
 
 from grader.core.wire.calls import MOST_LINES
 from grader.core.wire.records import MAX_DEPTH, Line
@@ -56,8 +62,9 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __enter__(self) -> Any:
         for name in _LEAVING:
             self._leaving.enter_context(_replaced(torch.Tensor, name, self._noting))
-        # A mode holds for one thread.
-        self._leaving.enter_context(_replaced(threading.Thread, "_bootstrap_inner", self._within))
+        # A mode holds for one thread. The threads of an executor may run already.
+        for owner, name in ((threading.Thread, "_bootstrap_inner"), (_WorkItem, "run")):
+            self._leaving.enter_context(_replaced(owner, name, self._within))
         return super().__enter__()  # type: ignore[no-untyped-call]
 
     def __exit__(self, *raised: Any) -> None:
@@ -74,10 +81,12 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _within(self, run: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(run)
-        def counted(thread: threading.Thread) -> None:
+        def counted(*args: Any) -> None:
+            if self in _get_current_dispatch_mode_stack():
+                return run(*args)
             _push_mode(self)
             try:
-                run(thread)
+                run(*args)
             finally:
                 _pop_mode()
 
