@@ -206,7 +206,8 @@ class JudgeService:
 
 
 def _cell_note(raised: Raised) -> str:
-    what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
+    message = " ".join(raised.message.split())
+    what = f"{raised.kind}: {message}" if message else raised.kind
     last = raised.frames[-1] if raised.frames else None
     place = f" ({last.file}:{last.line}: {last.source})" if last else ""
     return f"A cell of the notebook raised {plain(what + place)}."
