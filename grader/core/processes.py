@@ -95,9 +95,14 @@ def limited_memory_growth(more: int) -> Iterator[None]:
 
 
 def is_of_memory(problem: BaseException | None) -> bool:
-    """Returns whether an allocation failed: Python and numpy have a type for that, torch a text."""
-    return isinstance(problem, MemoryError) or (
-        type(problem) is RuntimeError and "DefaultCPUAllocator: " in str(problem)
+    """Returns whether an allocation failed, which Python and torch tell by different exceptions.
+
+    It may be the cause of the exception, as where a reference finds no memory.
+    """
+    return any(
+        isinstance(one, MemoryError)
+        or (type(one) is RuntimeError and "DefaultCPUAllocator: " in str(one))
+        for one in (problem, getattr(problem, "__cause__", None))
     )
 
 

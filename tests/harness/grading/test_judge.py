@@ -224,7 +224,11 @@ def of_python() -> object:
     raise MemoryError
 
 
-@pytest.mark.parametrize("makes", [of_torch, of_python])
+def of_a_reference() -> object:
+    raise BrokenReference("the reference raised MemoryError()") from MemoryError()
+
+
+@pytest.mark.parametrize("makes", [of_torch, of_python, of_a_reference])
 @pytest.mark.parametrize("machine", [True, False])
 def test_a_lack_of_memory_is_the_submissions_only_if_the_machine_has_some(
     course, monkeypatch, makes, machine
