@@ -94,6 +94,18 @@ def limited_memory_growth(more: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
+def is_of_memory(problem: BaseException | None) -> bool:
+    """Returns whether an allocation failed, which Python and torch tell by different exceptions.
+
+    It may be the cause of the exception, as where a reference finds no memory.
+    """
+    return any(
+        isinstance(one, MemoryError)
+        or (type(one) is RuntimeError and "DefaultCPUAllocator: " in str(one))
+        for one in (problem, getattr(problem, "__cause__", None))
+    )
+
+
 def machine_has(size: int) -> bool:
     """Returns whether the machine has `size` bytes left; a failed allocation then hit a bound."""
     if sys.platform != "linux":

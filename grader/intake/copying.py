@@ -66,6 +66,9 @@ class Admission:
         elif "\\" in path or DRIVE.match(path):
             # They lead elsewhere in archives, and so on the machines of a cluster.
             self.leave_out("names with a backslash or a drive", path)
+        elif len(path.splitlines()) > 1 or path.endswith(("\n", "\r")):
+            # In a message, the rest of such a name would look like a line of the grader's.
+            self.leave_out("names with line breaks", path)
         elif size > allowance.bytes_each:
             reason = f"larger than {size_in_words(allowance.bytes_each)}"
             self.leave_out(reason, f"{path} ({size_in_words(size)})")

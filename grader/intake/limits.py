@@ -17,7 +17,8 @@ _SOURCE_SUFFIXES = (*PYTHON, ".pyi", ".toml", ".cfg")
 _CLUTTER_FOLDERS = frozenset(
     {"__pycache__", "__MACOSX", "venv", "site-packages", "node_modules", "lightning_logs", "mlruns"}
 )
-_CLUTTER_FILES = frozenset({"Thumbs.db", "desktop.ini", ".DS_Store"})
+# macOS names the icon of a folder "Icon" and a carriage return.
+_CLUTTER_FILES = frozenset({"Thumbs.db", "desktop.ini", ".DS_Store", "Icon\r"})
 _RUNS_OF_WANDB = ("run-", "offline-run-", "latest-run")
 
 

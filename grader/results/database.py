@@ -7,9 +7,11 @@ import fcntl
 import json
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from grader.core.names import shortened
 from grader.core.text import Refusal
 
 
@@ -220,6 +222,21 @@ def saying(file: Path, done: str) -> Iterator[None]:
         raise StoreError(f"{file} cannot be {done}: {error}") from error
 
 
+# The exceptions that values raise which no batch wrote: unknown words, broken JSON, wrong types.
+_OF_VALUES = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
+
+
+@contextlib.contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Turns an error of reading inside into a `StoreError`, also one of a value edited by hand."""
+    with saying(file, "read"):
+        try:
+            yield
+        except _OF_VALUES as error:
+            why = shortened(f"{type(error).__name__}: {error}")
+            raise StoreError(f"{file} holds a value that no batch wrote ({why})") from error
+
+
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
     """Commits all changes made inside, or rolls all back if something raises."""
@@ -241,9 +258,9 @@ def tables(database: sqlite3.Connection, file: Path) -> set[str]:
     """
     try:
         return {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-    except sqlite3.OperationalError:
-        raise
     except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+            raise
         raise ForeignStore(_foreign(file, "is not a store of results")) from error
 
 

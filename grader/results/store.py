@@ -26,6 +26,7 @@ from grader.results.database import (
     create,
     lock_folder,
     note_lines,
+    reading,
     refuse_foreign_lines,
     saying,
     set_value,
@@ -137,7 +138,7 @@ class Store(Results):
         if not is_there:
             held = f"holds no {FILE}" if is_folder else "does not exist"
             raise StoreError(f"{folder} {held}: name the folder that `grader batch --out` wrote")
-        with saying(file, "opened"), contextlib.closing(connect(file, "ro")) as database:
+        with reading(file), contextlib.closing(connect(file, "ro")) as database:
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
             assignment = check(database, file)
@@ -183,17 +184,17 @@ class Store(Results):
 
     def finished(self) -> dict[str, str]:
         """Returns the cache key of each submission that needs no grading, by its name."""
-        with self._one_at_a_time, saying(self.file, "read"):
+        with self._one_at_a_time, reading(self.file):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
     def earlier(self, submission: str) -> EarlierGrade | None:
         """Returns a submission's grade, if some of its verdicts can stand without the others."""
-        with self._one_at_a_time, saying(self.file, "read"):
+        with self._one_at_a_time, reading(self.file):
             return read_earlier(self._database, numbered_tests(self._database), submission)
 
     def test_hashes(self, suite_hash: str) -> dict[str, str]:
         """Returns the hashes that `set_test_hashes` stored for a suite; none if unknown."""
-        with self._one_at_a_time, saying(self.file, "read"):
+        with self._one_at_a_time, reading(self.file):
             of_one = "SELECT test, hash FROM suite_test WHERE suite_hash = ?"
             return dict(self._database.execute(of_one, (suite_hash,)))
 
@@ -211,7 +212,7 @@ class Store(Results):
 
     def lacking(self) -> dict[str, set[str]]:
         """Returns the packages that were not installed for a submission, by its name."""
-        with self._one_at_a_time, saying(self.file, "read"):
+        with self._one_at_a_time, reading(self.file):
             found: dict[str, set[str]] = {}
             for name, package in self._database.execute(_LACKING):
                 found.setdefault(name, set()).add(package)
@@ -323,7 +324,7 @@ class Store(Results):
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._one_at_a_time, saying(self.file, "read"):
+        with self._one_at_a_time, reading(self.file):
             if are_current(self._database, path):
                 return
             state = value_of(self._database, "state")

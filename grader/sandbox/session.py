@@ -196,6 +196,9 @@ class Session:
             fault = self._fault(lost, whole, worker, hurried=share < 1)
             self._lose(call.adapter, fault)
             raise fault from None
+        except MemoryError:
+            self.close()  # the rest of the answer is still on the channel
+            raise
         finally:
             self._note(worker)
 

@@ -337,7 +337,8 @@ def assert_work_does_not_grow(
 ) -> None:
     """Asserts that longer inputs need no more torch operations, nor needlessly large tensors.
 
-    A tensor that is as large for the small input, like a fixed table or mask, is allowed.
+    A tensor that is as large for the small input, like a fixed table or mask, is allowed. Lines of
+    Python count too if the call computes outside of torch, in numpy for example.
     """
     __tracebackhide__ = True
     _require_function(student, small, large)
@@ -351,6 +352,20 @@ def assert_work_does_not_grow(
     assert many.largest <= max(allowed, few.largest), (
         f"{student.adapter.name} makes a tensor of {many.largest} elements on the way, "
         f"where {allowed // _LARGER_TENSORS} are enough"
+    )
+    if few.elsewhere or many.elsewhere:
+        _assert_lines_do_not_grow(student, small, large)
+
+
+def _assert_lines_do_not_grow(
+    student: Student, small: Mapping[str, Value], large: Mapping[str, Value]
+) -> None:
+    few, many = student.count_lines(**small), student.count_lines(**large)
+    assert many <= few * _MORE_OPERATIONS, (
+        f"{student.adapter.name} executes {many} lines of Python for a larger input, and {few} for "
+        "a small one\n"
+        "It computes outside of torch, in numpy or in lists. A Python loop over an axis can often "
+        "be one operation on the whole tensor."
     )
 
 

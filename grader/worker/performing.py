@@ -281,8 +281,10 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
 def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None:
     if counter is None and lines is None:
         return None
-    operations, largest = (counter.operations, counter.largest) if counter is not None else (0, 0)
-    return Work(operations, largest, lines.lines if lines is not None else 0)
+    counted = lines.lines if lines is not None else 0
+    if counter is None:
+        return Work(lines=counted)
+    return Work(counter.operations, counter.largest, counted, counter.elsewhere)
 
 
 def seed(call: Call, step: int) -> None:

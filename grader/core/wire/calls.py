@@ -26,6 +26,7 @@ from grader.core.wire.records import (
     Line,
     LineNumber,
     Name,
+    OnOneLine,
     Record,
     Source,
     Texts,
@@ -154,9 +155,9 @@ class Operand:
     `made` is the statement of the same function that set it last, at `line`, if that is plain.
     """
 
-    name: Annotated[str, AtMost(60)]
-    words: Annotated[str, AtMost(200)]
-    made: Annotated[str, AtMost(200)] = ""
+    name: Annotated[str, OnOneLine(60)]
+    words: Annotated[str, OnOneLine(200)]
+    made: Annotated[str, OnOneLine(200)] = ""
     line: LineNumber = 0
 
 
@@ -177,11 +178,11 @@ class Raised:
     message: Annotated[str, AtMost(MAX_MESSAGE)]
     frames: Annotated[tuple[Frame, ...], AtMost(20, last=True)] = ()
     missing: bool = False
-    expression: Annotated[str, AtMost(300)] = ""
+    expression: Annotated[str, OnOneLine(300)] = ""
     operands: Annotated[tuple[Operand, ...], AtMost(MAX_OPERANDS)] = ()
     culprit: Frame | None = None
     column: LineNumber = 0
-    accepts: Annotated[str, AtMost(500)] = ""
+    accepts: Annotated[str, OnOneLine(500)] = ""
     suggestion: Name = ""
     lacks: Name = ""
     printed: str = field(default="", metadata=KEPT_HERE)
@@ -194,19 +195,21 @@ class Raised:
 class Work:
     """How many torch operations a call made, and the elements of the largest tensor among them.
 
-    Or how many `lines` of Python it executed. Only what a call asks for is counted.
+    Or how many `lines` of Python it executed. Only what a call asks for is counted. `elsewhere` is
+    whether the call also computed where torch operations are not counted: in numpy, say.
     """
 
     operations: Annotated[int, Below(1 << 62)] = 0
     largest: Annotated[int, Below(1 << 62)] = 0
     lines: Annotated[int, Below(1 << 62)] = 0
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """A line of the submission that uses something which the assignment forbids."""
 
-    name: Annotated[str, AtMost(300)]
+    name: Annotated[str, OnOneLine(300)]
     file: File
     line: LineNumber
 

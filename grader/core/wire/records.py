@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 import torch
 
-from grader.core.wire.values import BadFrame, Value, on_one_line
+from grader.core.wire.values import BadFrame, Value
 
 Kind = TypeVar("Kind")
 _Reader = Callable[[Any], Any]
@@ -39,13 +39,13 @@ class AtMost:
 
 @dataclass(frozen=True, slots=True)
 class OnOneLine:
-    """A bound for a name: a submission may give a class a name of several lines."""
+    """A bound for a text within a line of a message: names and files may have several lines."""
 
     size: int
 
     def cut(self, whole: Any) -> str:
-        """Returns the beginning of the name, with a space for each line break."""
-        return on_one_line(whole, self.size)
+        """Returns the beginning of the text, with a space for each line break."""
+        return " ".join(whole[: self.size].splitlines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Below:
 
 
 Name = Annotated[str, OnOneLine(100)]
-File = Annotated[str, AtMost(300)]
-Source = Annotated[str, AtMost(300)]
+File = Annotated[str, OnOneLine(300)]
+Source = Annotated[str, OnOneLine(300)]
 LineNumber = Annotated[int, Below(1 << 31)]
 
 
@@ -182,7 +182,7 @@ class Unloaded:
     """
 
     line: Line
-    names: Annotated[tuple[Annotated[str, AtMost(200)], ...], AtMost(20)]
+    names: Annotated[tuple[Annotated[str, OnOneLine(200)], ...], AtMost(20)]
     many: Annotated[int, Below(1 << 31)]
     of: Annotated[int, Below(1 << 31)]
 
@@ -231,7 +231,7 @@ _PLACES = reader(Annotated[tuple[Annotated[int, Below(1 << 31)], ...], AtMost(MA
 MAX_IMPORTS = 40
 _LONGEST = 100
 _WORTH_TELLING = 1e-3
-Texts = Annotated[tuple[Annotated[str, AtMost(_LONGEST)], ...], AtMost(MAX_IMPORTS)]
+Texts = Annotated[tuple[Annotated[str, OnOneLine(_LONGEST)], ...], AtMost(MAX_IMPORTS)]
 
 
 def slow_imports(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from grader.core.names import CPU
+from grader.core.processes import is_of_memory, machine_has
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import CarryForward, Paid, gated, ungated
@@ -46,14 +47,21 @@ class Judge:
 
     Cases are drawn once and kept: every submission of a batch gets the same inputs. Inputs are put
     on `device` for a call of a submission's function. A failed test still makes its other calls
-    unless `stops_at_failures`, which is for functions of the assignment's author alone.
+    unless `stops_at_failures`, which is for functions of the assignment's author alone. `memory` is
+    the bound on the bytes by which this process may grow, or 0 if it has none.
     """
 
     def __init__(
-        self, suite: Suite, seed: int, device: str = CPU, stops_at_failures: bool = False
+        self,
+        suite: Suite,
+        seed: int,
+        device: str = CPU,
+        stops_at_failures: bool = False,
+        memory: int = 0,
     ) -> None:
         self._suite = suite
         self._stops_at_failures = stops_at_failures
+        self._memory = memory
         # Every submission gets the same inputs.
         self._case: Callable[[str], Case] = functools.cache(functools.partial(fresh_case, seed))
         self._cache = OutcomeCache[Verdict]()
@@ -109,8 +117,8 @@ class Judge:
         asked, verdict = self._cache.follow(test.id, examinee.ask)
         if verdict is None:
             self._replay = CallReplay(examinee.ask, asked)
-            verdict = self._reached(test)
-            if verdict.status is not Status.NOT_GRADED:
+            verdict, is_by_the_answers = self._reached(test, examinee)
+            if verdict.status is not Status.NOT_GRADED and is_by_the_answers:
                 self._cache.learn(test.id, self._replay.asked, verdict)
             asked, self._replay = self._replay.asked, None
         if verdict.status is Status.FAILED:
@@ -123,13 +131,29 @@ class Judge:
             gc.collect()
         return verdict._replace(duration_s=round(time.monotonic() - started, 6))
 
-    def _reached(self, test: Test) -> Verdict:
+    def _reached(self, test: Test, examinee: Examinee) -> tuple[Verdict, bool]:
+        """Returns a test's verdict, and whether it follows from the answers alone.
+
+        Raises:
+            MemoryError: if there is no memory for the answers, even without remembered ones.
+        """
         ended = self._suite.run(test.id, self._bench)
         self._charge(ended.observed.seconds)
+        had_room = not is_of_memory(ended.raised)
+        if not had_room and self._replay is not None:
+            # Answers of earlier submissions may fill the memory: forget them, and try again.
+            self._cache, asked = OutcomeCache[Verdict](), self._replay.asked
+            del ended
+            gc.collect()
+            self._replay = CallReplay(examinee.ask, asked)
+            ended = self._suite.run(test.id, self._bench)
+            self._charge(ended.observed.seconds)
+        if is_of_memory(ended.raised) and not machine_has(self._memory):
+            raise MemoryError from ended.raised
         if not test.is_outcome(ended.raised) and self._is_passed_by_the_reference(test):
             # The test works with right answers: the submission's answers broke it.
             ended = Ended(AssertionError("the answer cannot be compared"), ended.observed)
-        return test.ended(ended.raised, ended.observed)
+        return test.ended(ended.raised, ended.observed), had_room
 
     def _ask_the_rest(
         self, test: Test, examinee: Examinee, asked: Sequence[AnsweredCall], reached: Verdict

@@ -12,7 +12,7 @@ from typing import Any
 
 from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import total
-from grader.core.processes import machine_has
+from grader.core.processes import is_of_memory, machine_has
 from grader.core.submission import Imports, Unreadable
 from grader.core.text import plain, written
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
@@ -63,7 +63,8 @@ class JudgeService:
         self._servers = servers
         self._scratch = scratch
         self._say = say
-        self._judge = Judge(suite, settings.seed, settings.device)
+        memory = memory_bound(settings)
+        self._judge = Judge(suite, settings.seed, settings.device, memory=memory)
         assignment = suite.assignment
         self._preparation = SubmissionPreparation(
             assignment, settings.adapters, servers, intake, scratch, Plainly()
@@ -119,18 +120,21 @@ class JudgeService:
             return self._unexamined(blank, GradeStatus.UNREADABLE, Status.MISSING, str(problem))
         except (CopyFailed, ForkServerLost) as problem:
             return self._unexamined(blank, GradeStatus.NOT_GRADED, Status.NOT_GRADED, str(problem))
-        except MemoryError:
-            if machine_has(memory_bound(self._settings)):
-                why = "its answers take more memory than a judge may have"
-                return self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
-            why = "this machine has no memory left for a judge: grade with fewer --jobs"
-            return self._unexamined(blank, GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
         except Exception as problem:
+            if is_of_memory(problem):
+                return self._without_memory(blank)
             if is_of_the_machine(problem):
                 why = f"this machine has no room for a judge: {problem}"
                 return self._unexamined(blank, GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
             why = f"what it holds or answers cannot be processed ({type(problem).__name__})"
             return self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
+
+    def _without_memory(self, blank: Grade) -> Grade:
+        if machine_has(memory_bound(self._settings)):
+            why = "its answers take more memory than a judge may have"
+            return self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
+        why = "this machine has no memory left for a judge: grade with fewer --jobs"
+        return self._unexamined(blank, GradeStatus.NOT_GRADED, Status.NOT_GRADED, why)
 
     @property
     def _limits(self) -> SessionLimits:
@@ -202,7 +206,8 @@ class JudgeService:
 
 
 def _cell_note(raised: Raised) -> str:
-    what = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
+    message = " ".join(raised.message.split())
+    what = f"{raised.kind}: {message}" if message else raised.kind
     last = raised.frames[-1] if raised.frames else None
     place = f" ({last.file}:{last.line}: {last.source})" if last else ""
     return f"A cell of the notebook raised {plain(what + place)}."

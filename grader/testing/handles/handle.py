@@ -156,10 +156,16 @@ class Student(Maker):
         return dict(answer.gradients)
 
     def count_work(self, **inputs: Value) -> Work:
-        """Returns how many torch operations the call makes, and its largest tensor's elements."""
+        """Returns how many torch operations the call makes, and its largest tensor's elements.
+
+        Raises:
+            StudentFault: if the submission's process did not count them.
+        """
         answer = self.ask(inputs, count_work=True)
         self.result(answer, inputs)
-        return answer.work or Work(0, 0)
+        if answer.work is None:
+            raise self.fault(f"the torch operations of {self.adapter.name} were not counted")
+        return answer.work
 
     def count_lines(self, *args: Value, **kwargs: Value) -> int:
         """Returns how many lines of Python the call executes, including those of libraries.
@@ -344,7 +350,8 @@ class Reference(Maker):
     def count_work(self, **inputs: Value) -> Work:
         """Returns the reference's number of torch operations and its largest tensor's elements."""
         counted: Any = self._case.expect(lambda: {"": self._count(inputs)})[""]
-        return Work(*(int(number) for number in counted))
+        operations, largest = (int(number) for number in counted)
+        return Work(operations, largest)
 
     def _compute(self, arguments: Mapping[str, Value]) -> Value:
         script = Script(self)

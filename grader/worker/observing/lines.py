@@ -21,26 +21,76 @@ import shutil
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures.thread import _WorkItem
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Self
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode_stack,
+    _pop_mode,
+    _push_mode,
+)
 
 from grader.core.wire.calls import MOST_LINES
 from grader.core.wire.records import MAX_DEPTH, Line
 from grader.core.wire.trials import MAX_PASSED, Passed
 from grader.worker.packages import Folders, Spec
 
+# Methods of tensors after which the work goes on where torch's dispatcher does not see it: in
+# numpy, in lists, in a function of Python for each number.
+_LEAVING = ("numpy", "__array__", "__dlpack__", "tolist", "apply_", "map_", "map2_")
+
 
 class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """A counter of torch operations, and of the elements in the largest tensor they made."""
+    """A counter of torch operations, and of the elements in the largest tensor they made.
+
+    Threads that the call starts are counted as well. `elsewhere` is whether the call took values
+    out of torch.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.operations = 0
         self.largest = 0
+        self.elsewhere = False
+        self._leaving = contextlib.ExitStack()
+
+    def __enter__(self) -> Any:
+        for name in _LEAVING:
+            self._leaving.enter_context(_replaced(torch.Tensor, name, self._noting))
+        # A mode holds for one thread. The threads of an executor may run already.
+        for owner, name in ((threading.Thread, "_bootstrap_inner"), (_WorkItem, "run")):
+            self._leaving.enter_context(_replaced(owner, name, self._within))
+        return super().__enter__()  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
+        self._leaving.close()
+
+    def _noting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            self.elsewhere = True
+            return method(*args, **kwargs)
+
+        return noted
+
+    def _within(self, run: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(run)
+        def counted(*args: Any) -> None:
+            if self in _get_current_dispatch_mode_stack():
+                return run(*args)
+            _push_mode(self)
+            try:
+                run(*args)
+            finally:
+                _pop_mode()
+
+        return counted
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -57,6 +107,20 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 if isinstance(tensor, torch.Tensor):
                     self.largest = max(self.largest, tensor.numel())
         return result
+
+
+@contextlib.contextmanager
+def _replaced(owner: Any, name: str, replacement: Callable[[Any], Any]) -> Iterator[None]:
+    """Replaces a class's attribute within the context, be it the class's own or inherited."""
+    own = vars(owner).get(name)
+    setattr(owner, name, replacement(getattr(owner, name)))
+    try:
+        yield
+    finally:
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
 
 
 _ENGINE = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 from grader.core.wire.calls import Frame, ImportReport, Operand, Raised, Use
-from grader.core.wire.records import KEPT_HERE, AtMost, Below, as_plain, from_plain, reader
+from grader.core.wire.records import KEPT_HERE, AtMost, Below, Line, as_plain, from_plain, reader
 from grader.core.wire.values import BadFrame
 
 pytestmark = pytest.mark.unit
@@ -68,6 +68,14 @@ def test_a_name_of_several_lines_is_read_on_one() -> None:
     """A submission names its classes, and a line of its own would look like the grader's."""
     plain = as_plain(dataclasses.replace(RAISED, kind="Odd\nRight so far: all."))
     assert from_plain(Raised, plain).kind == "Odd Right so far: all."
+
+
+def test_a_place_and_its_source_are_read_on_one_line() -> None:
+    """A file, a class or a line may be called so that its rest looks like the grader's words."""
+    broken = "a\nFull  marks\x0cb\u2028c"
+    line = from_plain(Line, [broken, 3, broken])
+    assert line == Line("a Full  marks b c", 3, "a Full  marks b c")
+    assert from_plain(Operand, [broken, broken, broken, 0]).words == "a Full  marks b c"
 
 
 def test_a_field_kept_by_the_receiver_is_neither_sent_nor_accepted() -> None:

@@ -6,10 +6,13 @@ import time
 from dataclasses import replace
 
 import pytest
+import torch
 
 from grader.core.evidence import Excerpt
 from grader.core.explanation import WrongAnswer, WrongAnswers
-from grader.core.verdict import Diagnosis
+from grader.core.verdict import Aspect, Diagnosis
+from grader.core.wire.calls import Call
+from grader.explain.explainer.unknown import nameless
 from grader.explain.mistakes.clusters import (
     BadNames,
     NamedMistake,
@@ -19,6 +22,8 @@ from grader.explain.mistakes.clusters import (
     read_names,
     write_names,
 )
+from grader.explain.mistakes.prediction import Numbers
+from grader.testing.outcome import Observation
 
 pytestmark = pytest.mark.unit
 
@@ -46,6 +51,38 @@ def test_clusters_come_by_size_then_by_member_then_by_exercise():
     }
     found = [(one.exercise, one.members) for one in clusters_of(wrong)]
     assert found == [("run", ["b", "c"]), ("run", ["a"]), ("run_b", ["a"]), ("run_b", ["d"])]
+
+
+class OnesAreRight:
+    """Stands for a catalogue of mistakes."""
+
+    def right(self, _: Observation) -> Numbers:
+        return Numbers(torch.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "is_like"),
+    [
+        (torch.float32, torch.bfloat16, False),
+        (torch.float32, torch.float16, False),
+        (torch.float32, torch.float32, True),
+        (torch.bfloat16, torch.bfloat16, True),
+    ],
+)
+def test_a_coarse_answer_to_fine_inputs_gets_no_name_by_its_coarseness(asked, given, is_like):
+    """The instructor's name of another mistake would be told to its authors."""
+
+    def wrong(value: float, dtype: torch.dtype) -> WrongAnswers:
+        call = Call("run", {"x": torch.ones(3, dtype=asked)})
+        own = torch.full((3,), value, dtype=dtype)
+        seen = Observation("t", 0, Aspect.VALUES, call, own)
+        (found,) = nameless(OnesAreRight(), {"run": [seen]})
+        return found
+
+    known = NamedMistake(Diagnosis("m", "It is wrong.", "Why?"), wrong(1.25, asked))
+    near = 1.25 if is_like else 1.25 + 2**-7
+    given_name = named([known], {"alice": [wrong(near, given)]})
+    assert bool(given_name) is is_like
 
 
 def test_thousands_of_clusters_without_a_common_cause_take_seconds():

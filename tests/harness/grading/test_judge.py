@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from grader.core.points import OF_THE_VALUES, total
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
+from grader.grading.judge import judge as judges
 from grader.grading.judge import variants as known
 from grader.grading.judge.carry_forward import CarriedPoints, Paid
 from grader.grading.judge.judge import Judge
@@ -199,6 +201,53 @@ def test_an_answer_that_breaks_a_test_fails_it(tmp_path):
             judge._ask(Call("run_double", {}))
 
     opened(write_files(tmp_path, COURSE | {"tests/hidden/test_x.py": BROKEN}), look)
+
+
+class Heavy(Answers):
+    """An examinee whose first answers find no memory, of torch or of Python."""
+
+    def __init__(self, *makes: Callable[[], object]) -> None:
+        super().__init__(RIGHT)
+        self.makes = [*makes]
+
+    def ask(self, call: Call) -> Answer:
+        if self.makes:
+            self.makes.pop(0)()
+        return super().ask(call)
+
+
+def of_torch() -> object:
+    return torch.empty(1 << 52)
+
+
+def of_python() -> object:
+    raise MemoryError
+
+
+def of_a_reference() -> object:
+    raise BrokenReference("the reference raised MemoryError()") from MemoryError()
+
+
+@pytest.mark.parametrize("makes", [of_torch, of_python, of_a_reference])
+@pytest.mark.parametrize("machine", [True, False])
+def test_a_lack_of_memory_is_the_submissions_only_if_the_machine_has_some(
+    course, monkeypatch, makes, machine
+):
+    """Remembered answers of others are forgotten first, and nothing is remembered of a lack."""
+    monkeypatch.setattr(judges, "machine_has", lambda _: machine)
+
+    def look(suite: Suite) -> None:
+        judge = Judge(suite, 7)
+        once, twice = Heavy(makes), Heavy(makes, makes)
+        assert {one.status for one in judge.grade(once, {"run_count"})} == {PASSED}
+        if machine:
+            assert [one.status for one in judge.grade(twice, {"run_count"})] == [FAILED, PASSED]
+        else:
+            with pytest.raises(MemoryError):
+                [*judge.grade(twice, {"run_count"})]
+        assert {one.status for one in judge.grade(Answers(RIGHT), {"run_count"})} == {PASSED}
+
+    opened(course, look)
 
 
 def test_points_come_back_although_answers_were_dropped(course):

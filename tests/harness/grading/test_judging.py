@@ -313,6 +313,24 @@ def test_a_loop_over_the_numbers_fails_efficiency_only(grade):
 
 
 @pytest.mark.parametrize(
+    ("made", "failing"),
+    [
+        ("torch.stack([2 * row for row in x.reshape(-1)]).reshape(x.shape)", {"test_work"}),
+        ("2 * x", set()),
+    ],
+)
+def test_a_loop_in_a_thread_fails_efficiency_only(grade, made, failing):
+    """Operations are counted in every thread that a call starts."""
+    body = (
+        f"import threading; made = []; work = threading.Thread(target=lambda: made.append({made}))"
+        "; work.start(); work.join(); return made[0]"
+    )
+    graded = grade(with_double(body))
+    failed = {v.id.partition("::")[2] for v in graded.grade.tests if v.status != "passed"}
+    assert failed == failing
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "return x + x + torch.zeros(x.shape, device='cpu')",

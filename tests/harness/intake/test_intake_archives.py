@@ -140,6 +140,13 @@ def test_a_name_that_begins_like_a_drive_is_left_out_alone(tmp_path: Path, kind:
     assert taken(path).notes == said
 
 
+def test_a_name_with_a_line_break_is_left_out(tmp_path: Path) -> None:
+    """In a message, its second line would look like one of the grader's."""
+    name = "a\nFull marks (a.py"
+    path = a_tar(tmp_path / "a.tar", ("adapters.py", ADAPTERS), (name, b"x"), ("Icon\r", b""))
+    assert taken(path).notes == ("Left out (names with line breaks): a\\nFull marks (a.py.",)
+
+
 def test_links_and_devices_in_a_tar_are_left_out(tmp_path: Path) -> None:
     """Otherwise files could be written or read through a link."""
     special = []

@@ -48,6 +48,7 @@ def test_the_name_of_a_file_tells_its_limits(name: str, kind: FileKind) -> None:
     [
         ("a.py", False),
         ("Thumbs.db", True),
+        ("Icon\r", True),
         ("a/desktop.ini", True),
         ("._a.py", True),
         ("a.pyc", True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -295,6 +296,23 @@ def test_work_may_grow_by_half_and_tensors_by_four(operations, largest, said):
     else:
         with pytest.raises(AssertionError, match=said):
             assert_work_does_not_grow(own, reference, small, large)
+
+
+@pytest.mark.parametrize(("lines", "is_loop"), [((20, 30), False), ((20, 31), True)])
+def test_lines_count_where_operations_are_not_counted(lines, is_loop):
+    """In numpy or in lists, a loop makes no torch operation."""
+    adapter = Adapter("run_double", {"x": FLOATS}, FLOATS)
+    reference = Reference(adapter, {"run_double": lambda x: 2 * x}, fresh_case(1, "test"))
+    counted = iter(lines)
+
+    def answer(call: Call) -> Answer:
+        work = Work(lines=next(counted)) if call.count_lines else Work(elsewhere=True)
+        return Answer(2 * call.arguments["x"], work=work)
+
+    small, large = {"x": torch.ones(2)}, {"x": torch.ones(3)}
+    said = "executes 31 lines of Python for a larger input, and 20 for a small one\nIt computes"
+    with pytest.raises(AssertionError, match=said) if is_loop else contextlib.nullcontext():
+        assert_work_does_not_grow(a_student(answer), reference, small, large)
 
 
 # --- Another device -----------------------------------------------------------------------------

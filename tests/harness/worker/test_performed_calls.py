@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 import types
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +185,43 @@ def test_work_and_lines_are_counted_only_as_asked():
     assert both.operations == work.operations
     assert both.lines > 0
     assert answer_to(function).work is None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.from_numpy(x.numpy() * 2),
+        lambda x: torch.from_numpy(numpy.asarray(x) * 2),
+        lambda x: torch.tensor([2 * one for one in x.tolist()]),
+        lambda x: x.clone().apply_(lambda one: 2 * one),
+    ],
+)
+def test_work_that_is_not_counted_is_noted(function):
+    """Torch's dispatcher sees no numpy, no lists, and no function that gets each number."""
+    methods = torch.Tensor.numpy, torch.Tensor.__array__
+    answer = answer_to(function, count_work=True)
+    assert answer.raised is None
+    assert answer.work.elsewhere
+    assert methods == (torch.Tensor.numpy, torch.Tensor.__array__)
+    assert not {"numpy", "tolist", "apply_"} & vars(torch.Tensor).keys()
+    assert not answer_to(lambda x: 2 * x.sum().item() * x, count_work=True).work.elsewhere
+
+
+def test_work_in_threads_of_the_call_is_counted():
+    def function(x: torch.Tensor) -> torch.Tensor:
+        made: list[torch.Tensor] = []
+        threads = [threading.Thread(target=lambda: made.append(x + x)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+            thread.join()
+        return made[0] + made[1] + executor.submit(torch.add, x, x).result()
+
+    executor = ThreadPoolExecutor(1)
+    executor.submit(int).result()
+    begin = threading.Thread._bootstrap_inner
+    work = answer_to(function, count_work=True).work
+    assert (work.operations, work.elsewhere) == (6, False)
+    assert threading.Thread._bootstrap_inner is begin
 
 
 @pytest.mark.parametrize(
