@@ -277,7 +277,7 @@ class _TooMuchProcessorTime(Exception):
 def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
     """Returns for each package how many entries import it, and how many declare it.
 
-    Leaves out unreadable entries: grading says why they are.
+    Leaves out unreadable entries, and all of them where there is no room: grading says why.
     """
     imported: Counter[str] = Counter()
     declared: Counter[str] = Counter()
@@ -293,7 +293,7 @@ def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
 
 def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:
     """Yields the needs of the readable entries, from an intake process of their own."""
-    with IntakeClient() as client:
+    with contextlib.suppress(OSError), IntakeClient() as client:
         for entry in entries:
             with new_scratch() as folder:
                 copies = folder / "taken-in"

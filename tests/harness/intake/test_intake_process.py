@@ -242,9 +242,11 @@ def test_the_time_in_which_a_caller_of_intake_is_stopped_does_not_count(
 ) -> None:
     """The clock goes on while a container is paused. The process has two seconds."""
 
+    begun = tmp_path / "begun"
+
     class Late(IntakeClient):
         boot: ClassVar[str] = BEGINS + (
-            "time.sleep(1)\n"
+            f"open({str(begun)!r}, 'w').close(); time.sleep(1)\n"
             "channel.sendall(json.dumps({'id': order, 'failed': 'late'}).encode() + bytes([10]))"
         )
 
@@ -258,7 +260,8 @@ def test_the_time_in_which_a_caller_of_intake_is_stopped_does_not_count(
                 code = 0
             finally:
                 os._exit(code)
-        time.sleep(0.5)
+        until(begun.exists, "it is being taken in")
+        time.sleep(0.3)
         os.kill(caller, signal.SIGSTOP)
         time.sleep(4)
         os.kill(caller, signal.SIGCONT)
