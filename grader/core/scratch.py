@@ -24,6 +24,7 @@ from typing import Any
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOR_ITS_OWNER = 0o700
+_DEVICES = Path("/dev")  # where a new file would take the place of a device or of a link to one
 
 
 def remove(folder: Path) -> bool:
@@ -56,8 +57,11 @@ def replaced(file: Path) -> Iterator[Path]:
     """Provides a file to write, which takes the place of another at the end; no part of it stays.
 
     The file is new: an earlier owner of the folder may have laid a link in its place. It has the
-    ordinary permissions of the one that it replaces.
+    ordinary permissions of the one that it replaces. A device or a pipe is written to as it is.
     """
+    if file.parent == _DEVICES or (file.exists() and not file.is_file() and not file.is_dir()):
+        yield file
+        return
     partial = file.with_name(f".{file.name}.partial")
     try:
         partial.unlink(missing_ok=True)

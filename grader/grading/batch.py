@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grader.core.assignment import Assignment, Settings
 from grader.core.causes import NOT_CALLED, USED_UP
-from grader.core.explanation import PENDING, needs_words
+from grader.core.explanation import PENDING, Words, needs_words
 from grader.core.names import several
 from grader.core.text import first_line
 from grader.core.verdict import Grade, Status, Verdict
@@ -121,8 +121,11 @@ class Batch:
         """Puts a grade into the store, which keeps the earlier words if the same tests went wrong.
 
         If verdicts are kept, packages that were missing for the earlier grade are still missing.
+        A grade of content that changed meanwhile is nobody's: half of it may have been copied.
         """
         task, grade = graded.task, graded.grade
+        if fingerprint(task.entry) != task.submission_hash:
+            grade = task.ungraded(self._settings, _CHANGED_MEANWHILE)
         if needs_words(grade, self._names_matter):
             grade = replace(grade, unexplained=PENDING)
         if task.kept:
@@ -320,6 +323,7 @@ def _depends_on_others(verdict: Verdict) -> bool:
     return is_lost and any(said in first_line(verdict.message) for said in (USED_UP, NOT_CALLED))
 
 
+_CHANGED_MEANWHILE = "it was changed or taken away while the class was graded: run the batch again"
 _CHANGED = "it was changed or taken away since it was graded: grade it again"
 _OUTDATED = "the tests changed since it was graded: grade it again"
 
@@ -340,7 +344,8 @@ def explain_each(
 ) -> Iterator[Explained]:
     """Yields the words for all tasks, after storing them.
 
-    Submissions that are equal to the last byte and the last verdict are explained once.
+    Submissions that are equal to the last byte and the last verdict are explained once. Words for
+    content that changed since it was graded are dropped.
     """
     alike: dict[bytes, list[ExplanationTask]] = {}
     for task in tasks:
@@ -349,9 +354,16 @@ def explain_each(
         alike.setdefault(_content(grade), []).append(task)
     same = {own[0].entry.name: own for own in alike.values()}
     firsts = [own[0] for own in alike.values()]
+    hashes = store.submission_hashes()
     for explained in pool.explain(firsts) if firsts else ():
-        for one in same[explained.task.entry.name]:
-            store.add_words(one.entry.name, explained.words)
+        first = explained.task.entry
+        if fingerprint(first) != hashes[first.name]:
+            explained = replace(explained, words=Words(missing=_CHANGED))
+        for one in same[first.name]:
+            if explained.words.missing == _CHANGED:
+                store.set_unexplained(one.entry.name, _CHANGED)
+            else:
+                store.add_words(one.entry.name, explained.words)
             yield replace(explained, task=one)
 
 

@@ -28,6 +28,8 @@ from grader.intake.limits import DEFAULT_BOUNDS, MIB, Bounds, size_in_words
 
 _START_SECONDS = 60.0
 _LOOK_EVERY = 1.0  # seconds
+# A client that did not wake for so many seconds was stopped, and the process probably too.
+_STOPPED = 2 * _LOOK_EVERY
 _ENGINE = Path(__file__).resolve().parents[2]
 # The same UTF-8 mode on both ends: file names then are the same bytes.
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
@@ -162,6 +164,7 @@ class IntakeClient:
 
         Raises:
             Unreadable: if there is no answer, or it cannot be read.
+            CopyFailed: if this machine killed the process.
         """
         bounds = self._bounds
         try:
@@ -173,6 +176,10 @@ class IntakeClient:
             why = f"taking it in took more than {bounds.processor_seconds} seconds"
             raise self._lost(f"{why} of processor time: {_WISH}") from error
         except OSError as error:
+            if self._ended_by(signal.SIGKILL):  # which none of its own limits sends
+                self.give_up()
+                said = "the process that took it in was killed, as where memory is short"
+                raise CopyFailed(said) from error
             raise self._lost(f"the process that took it in was lost: {_WISH}") from error
         except (ValueError, RecursionError) as error:
             raise self._lost(_NO_ANSWER) from error
@@ -192,9 +199,13 @@ class IntakeClient:
             OSError: if the process ended first, or its line is too long.
         """
         said = bytearray()
-        look = time.monotonic() + _LOOK_EVERY
+        awake = time.monotonic()
+        look = awake + _LOOK_EVERY
         while not said.endswith(b"\n"):
             now = time.monotonic()
+            if (stopped := now - awake) > _STOPPED:
+                deadline += stopped
+            awake = now
             if now >= look:
                 self._look(used_before)
                 look = now + _LOOK_EVERY
@@ -218,11 +229,13 @@ class IntakeClient:
         if used_before is None:
             return
         used = self.processor_seconds() - used_before
-        status = self._status()
-        # The last field of a process that ended holds the signal.
-        is_over = bool(status) and status[0] == "Z" and int(status[49]) & 0x7F == signal.SIGPROF
-        if used > self._bounds.processor_seconds or is_over:
+        if used > self._bounds.processor_seconds or self._ended_by(signal.SIGPROF):
             raise _TooMuchProcessorTime
+
+    def _ended_by(self, number: signal.Signals) -> bool:
+        """Returns whether a signal ended the process (the last field of its `stat` tells it)."""
+        fields = self._status()
+        return bool(fields) and int(fields[49]) & 0x7F == number
 
     def _status(self) -> list[str]:
         """Returns the fields of the process's `stat`, from its state on: proc(5)."""
@@ -264,7 +277,7 @@ class _TooMuchProcessorTime(Exception):
 def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
     """Returns for each package how many entries import it, and how many declare it.
 
-    Leaves out unreadable entries: grading says why they are.
+    Leaves out unreadable entries, and all of them where there is no room: grading says why.
     """
     imported: Counter[str] = Counter()
     declared: Counter[str] = Counter()
@@ -280,7 +293,7 @@ def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
 
 def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:
     """Yields the needs of the readable entries, from an intake process of their own."""
-    with IntakeClient() as client:
+    with contextlib.suppress(OSError), IntakeClient() as client:
         for entry in entries:
             with new_scratch() as folder:
                 copies = folder / "taken-in"

@@ -57,6 +57,10 @@ class Clock:
         self._own_delay_before = _delayed(self._own_statistics)
         self._started = time.monotonic()
 
+    def leave_out(self, seconds: float) -> None:
+        """Leaves out seconds since the start in which this process was stopped."""
+        self._started += seconds
+
     def stop(self) -> Taken:
         """Ends the measurement and returns the time taken since the start."""
         taken = self.taken()

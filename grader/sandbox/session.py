@@ -98,7 +98,8 @@ class Session:
 
     Nothing is noted of `familiar` answers, whichever submission gives them again. Only the time of
     the submission's own process counts, without the time in which it waits for this machine. An
-    exercise that lost two workers is not asked again. After a few calls that took too long, later
+    exercise that lost two workers is not asked again. The first worker that this machine may have
+    killed costs nothing: another one is asked. After a few calls that took too long, later
     calls get less time: one endless loop does not use up the others' time. An exercise gets a new
     worker if the one before it left too little memory. `used` are the seconds of its time that are
     used up. `stack_dump` is the traceback of the last call that took too long, as its worker claims
@@ -127,6 +128,7 @@ class Session:
     _asked: str = ""
     _losses: Counter[str] = field(default_factory=Counter)
     _hangs: int = 0
+    _was_killed: bool = False
     _closed: dict[str, StudentFault] = field(default_factory=dict)
     _printed: str = ""
     _handed_on: tuple[TwoProcesses, Value] | None = None
@@ -192,6 +194,9 @@ class Session:
             digest = hashlib.sha256(repr(raised).encode("utf-8", "backslashreplace")).digest()
             return dataclasses.replace(answer, raised=raised, digest=digest)
         except WorkerLost as lost:
+            if self._may_ask_again(lost):
+                self.close()
+                return self._ask(call, seconds)
             self.stack_dump = self._stack_dump_of(lost, worker)
             fault = self._fault(lost, whole, worker, hurried=share < 1)
             self._lose(call.adapter, fault)
@@ -276,6 +281,8 @@ class Session:
         except WorkerLost as lost:
             self.stack_dump = self._stack_dump_of(lost, worker)
             self._end(worker)
+            if self._may_ask_again(lost):
+                return self._start()
             self.problem = self._fault(lost, whole, worker)
             raise self.problem.again() from None
         except ForkServerLost:
@@ -331,6 +338,12 @@ class Session:
             message += f" ({_HANGS} calls before had {self._limits.call_seconds:.4g} s)"
         printed = without_places(worker.printed_text, self._submission.root, self._scratch)
         return StudentFault(lost.status, "\n".join([message, *self._wording.printed(printed)]))
+
+    def _may_ask_again(self, lost: WorkerLost) -> bool:
+        """Returns whether to ask another worker: only once, if this machine may have killed it."""
+        is_first = lost.is_killed and not self._was_killed
+        self._was_killed |= lost.is_killed
+        return is_first
 
     def _lose(self, adapter: str, fault: StudentFault) -> None:
         if self._worker is not None:

@@ -158,6 +158,7 @@ class Exchange:
 
 
 _WATCH_SECONDS = 0.02
+_STOPPED_SECONDS = 1.0
 _CHANGED_PAGES = 48 << 20
 # A hundred frames, with long names.
 _TRACEBACK = 1 << 16
@@ -168,12 +169,16 @@ _CONFINING = Patience(30.0, 60.0)
 
 
 class WorkerLost(Exception):
-    """A worker gave no answer: it took too long, used too much, died, or sent an invalid frame."""
+    """A worker gave no answer: it took too long, used too much, died, or sent an invalid frame.
 
-    def __init__(self, status: Status, message: str) -> None:
+    `is_killed` is whether this machine may have ended it, as Linux does when memory is short.
+    """
+
+    def __init__(self, status: Status, message: str, is_killed: bool = False) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.is_killed = is_killed
 
 
 class Worker:
@@ -198,7 +203,7 @@ class Worker:
             with contextlib.suppress(OSError):
                 Path(f"/proc/{self._pid}/oom_score_adj").write_text("1000")
         self._clock = Clock(self._pid)
-        self._looked = 0.0
+        self._looked = self._awake = 0.0
         self._held_at_first = 0
         self.isolation: Mapping[str, str] = {}
         self.taken = Taken()
@@ -358,6 +363,7 @@ class Worker:
         self, frame: bytes, patience: Patience, doing: str, bounds: FrameBounds = ANY_FRAME
     ) -> Received:
         self._clock.start()
+        self._awake = time.monotonic()
         try:
             return self._exchange.ask(frame, lambda: self._look(patience), bounds)
         except Late as late:
@@ -366,15 +372,22 @@ class Worker:
         except Exceeded as problem:
             raise WorkerLost(Status.CRASHED, str(problem)) from None
         except (EOFError, ConnectionError):
-            raise WorkerLost(Status.CRASHED, self._ended(doing)) from None
+            raise self._ended(doing) from None
         except BadFrame as problem:
             raise WorkerLost(Status.CRASHED, f"{doing}: {problem}") from None
         finally:
             self.taken = self._clock.stop()
 
     def _look(self, patience: Patience) -> None:
-        """Checks time and usage every 20 ms, however busy the channel and the output are."""
+        """Checks time and usage every 20 ms, however busy the channel and the output are.
+
+        A judge that stood still for a second was stopped, and probably its worker too: somebody
+        paused the container.
+        """
         now = time.monotonic()
+        if (stopped := now - self._awake) > _STOPPED_SECONDS:
+            self._clock.leave_out(stopped)
+        self._awake = now
         if now - self._looked < _WATCH_SECONDS:
             return
         self._looked = now
@@ -383,17 +396,20 @@ class Worker:
             self._watch.look()
         if not is_alive(self._pid):
             raise EOFError
+        self._awake = time.monotonic()
 
-    def _ended(self, doing: str) -> str:
+    def _ended(self, doing: str) -> WorkerLost:
+        """Returns the loss of a worker that ended, possibly with its fork server."""
         if self._group and self._group.killed_for_memory() > self._killed_before:
-            return str(out_of_memory(self._allowance))
+            return WorkerLost(Status.CRASHED, str(out_of_memory(self._allowance)))
+        said, code = f"{doing} ended its process", None
         with contextlib.suppress(Exception):
             code = self._server.end_workers().get(self._number)
-            if code is not None and code < 0:
-                return f"{doing} ended its process ({signal.Signals(-code).name})"
             if code is not None:
-                return f"{doing} ended its process (exit code {code})"
-        return f"{doing} ended its process"
+                how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+                said += f" ({how})"
+        is_killed = self._server.is_lost or code == -signal.SIGKILL
+        return WorkerLost(Status.CRASHED, said, is_killed)
 
 
 def _bounds(allowance: Allowance) -> GroupBounds:

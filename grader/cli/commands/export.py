@@ -152,8 +152,10 @@ def _opened(output: Path) -> Iterator[TextIO]:
     try:
         is_stream = output.exists() and not output.is_file()  # a device or a pipe
         output = output if is_stream else output.resolve()  # a link stays
-        place = contextlib.nullcontext(output) if is_stream else replaced(output)
-        with place as written, written.open("w", encoding="utf-8", newline="") as file:
+        with (
+            replaced(output) as written,
+            written.open("w", encoding="utf-8", newline="") as file,
+        ):
             yield file
     except OSError as error:
         raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error

@@ -83,6 +83,13 @@ def _granted(assignment: Assignment) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as problem:
+        from grader.intake.copying import is_of_the_machine
+
+        if not is_of_the_machine(problem):
+            raise
+        sys.exit(f"grader: this machine has no room for a job: {problem}")
     sys.stdout.flush()
     os._exit(0)  # unloading torch and the tests takes a tenth of a second

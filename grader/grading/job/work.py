@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,7 @@ from grader.core.scratch import new_scratch, remove
 from grader.grading.job.lines import LineChannel, Role
 from grader.grading.judge.service import JudgeService, memory_bound
 from grader.intake.client import IntakeClient
+from grader.intake.copying import is_of_the_machine
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.zygote import Zygote
 from grader.testing.suite import Suite
@@ -197,8 +199,11 @@ def _forked(do: Callable[[], None], lines: LineChannel) -> int:
             code = 0
         except BadAssignment as problem:
             lines.say({"stopped": str(problem)})
-        except BaseException:
-            traceback.print_exc()
+        except BaseException as problem:
+            if is_of_the_machine(problem):
+                print(f"grader: this machine has no room for a job: {problem}", file=sys.stderr)
+            else:
+                traceback.print_exc()
         finally:
             os._exit(code)
     return pid

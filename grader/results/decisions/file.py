@@ -231,7 +231,7 @@ def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
     """
     order = ["who", *(key for key in FORMS[kind].keys if key not in ("who", "when")), "when"]
     given = [key for key in order if table.get(key) is not None]
-    file = file.resolve()  # a link stays
+    file = Path(os.path.realpath(file))  # a link stays
     written = "".join(f"{key} = {toml_value(table[key])}\n" for key in given)
     with _locked(file):
         read_decisions(file)
@@ -246,7 +246,7 @@ def remove_decision(file: Path, line: int) -> None:
     Raises:
         BadDecisions: if no decision begins there, or the file cannot be written.
     """
-    file = file.resolve()
+    file = Path(os.path.realpath(file))
     with _locked(file):
         lines = _lines(file)
         table = next((one for one in _tables(file, lines) if one.first == line), None)

@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from grader.core import scratch as module
-from grader.core.scratch import new_scratch
+from grader.core.scratch import new_scratch, replaced
 
 pytestmark = pytest.mark.unit
 
@@ -259,3 +260,29 @@ def test_a_scratch_folder_is_made_without_permission_to_list_folders(tmp_path, m
 
     monkeypatch.setattr("os.scandir", refused)
     assert new_scratch(tmp_path).path.is_dir()
+
+
+# --- Files written whole -------------------------------------------------------------------------
+
+
+def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path, monkeypatch):
+    """A file in its place would break the machine: `grader run . --out /dev/null` as root."""
+    pipe, link, devices = tmp_path / "pipe", tmp_path / "link", tmp_path / "devices"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for place in (pipe, link):
+        with replaced(place) as given:
+            assert given == place
+    assert stat.S_ISFIFO(link.stat().st_mode)
+    devices.mkdir()
+    (tmp_path / "output").touch()
+    (devices / "stdout").symlink_to(tmp_path / "output")
+    monkeypatch.setattr(module, "_DEVICES", devices)
+    with replaced(devices / "stdout") as given:
+        given.write_text("told")
+    assert (devices / "stdout").is_symlink()
+    assert (tmp_path / "output").read_text() == "told"
+    with replaced(tmp_path / "output") as given:
+        given.write_text("new")
+        assert (tmp_path / "output").read_text() == "told"
+    assert (tmp_path / "output").read_text() == "new"

@@ -167,6 +167,54 @@ def test_equal_submissions_with_equal_verdicts_are_explained_once(course):
     assert first != second == third, "explainers stay with submissions of equal verdicts"
 
 
+# --- A class that changes -----------------------------------------------------------------------
+
+
+def when_graded(course: Course, name: str, do: Callable[[], object]) -> None:
+    """Does something when a submission has been graded."""
+
+    def change(grade: Grade) -> Grade:
+        if grade.submission == name:
+            do()
+        return grade
+
+    course.jobs.change = change
+
+
+@pytest.mark.parametrize("goes", [False, True])
+def test_a_submission_that_changes_while_it_is_graded_is_not_graded(course, goes):
+    """A share may be unmounted, or half a folder synchronized. The next batch grades it."""
+    away = course.folder / "away"
+    bob = course.submissions / "bob"
+    when_graded(
+        course,
+        "bob",
+        lambda: bob.rename(away) if goes else course.hand_in(bob="test_doubles, again"),
+    )
+    course.batch()
+    assert {name: one.status for name, one in course.grades().items()} == {
+        "alice": GradeStatus.GRADED,
+        "bob": GradeStatus.NOT_GRADED,
+        "carol": GradeStatus.GRADED,
+    }
+    assert "changed or taken away while the class was graded" in course.lines()["bob"]["message"]
+    if goes:
+        away.rename(bob)
+    course.jobs.change = lambda one: one
+    course.batch()
+    assert (course.graded, course.explained) == (["bob"], ["bob"])
+
+
+def test_words_for_a_program_that_changed_since_it_was_graded_are_dropped(course):
+    """They would tell lines of one program beside the points of another."""
+    when_graded(course, "carol", lambda: course.hand_in(bob="test_doubles, again"))
+    _, results = course.batch()
+    assert [one.words.missing is None for one in results[3:]] == [False, True]
+    assert course.lines()["bob"]["tests"][0]["message"] == "wrong"
+    assert "changed or taken away" in course.grades()["bob"].unexplained
+    assert course.lines()["carol"]["message"] == "a message"
+
+
 # --- Grades that would be lost ------------------------------------------------------------------
 
 

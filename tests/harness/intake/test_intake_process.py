@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,11 +158,23 @@ def test_processor_time_is_counted_separately_for_each_submission(
     assert client.pid == pid
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize(
+    ("sent", "raised", "said"),
+    [
+        (signal.SIGSEGV, Unreadable, "was lost"),
+        (signal.SIGSTOP, Unreadable, "longer than 8 seconds"),
+        (signal.SIGKILL, CopyFailed, "was killed, as where memory is short"),
+    ],
+)
 def test_a_process_that_ends_or_stops_midway_costs_its_submission_only(
-    alice: Entry, slow: Entry, tmp_path: Path, sent: signal.Signals
+    alice: Entry,
+    slow: Entry,
+    tmp_path: Path,
+    sent: signal.Signals,
+    raised: type[Exception],
+    said: str,
 ) -> None:
-    """The caller gets an exception, and does not wait forever."""
+    """The caller does not wait forever. Only the machine kills: this costs no points."""
     into = new_folder(tmp_path)
     with IntakeClient(dataclasses.replace(TIGHT, processor_seconds=60, seconds=8)) as client:
         pid = client.pid
@@ -172,7 +185,7 @@ def test_a_process_that_ends_or_stops_midway_costs_its_submission_only(
 
         interrupter = threading.Thread(target=interrupt)
         interrupter.start()
-        with pytest.raises(Unreadable, match=r"lost|longer than 8 seconds"):
+        with pytest.raises(raised, match=said):
             client.take_in(slow, into, "adapters.py")
         interrupter.join()
         assert_serves(client, alice, tmp_path)
@@ -222,6 +235,37 @@ def test_an_invalid_answer_of_intake_makes_the_submission_unreadable(
 
     with Odd(dataclasses.replace(TIGHT, seconds=2)) as client, pytest.raises(Unreadable):
         client.take_in(alice, new_folder(tmp_path), "adapters.py")
+
+
+def test_the_time_in_which_a_caller_of_intake_is_stopped_does_not_count(
+    alice: Entry, tmp_path: Path
+) -> None:
+    """The clock goes on while a container is paused. The process has two seconds."""
+
+    begun = tmp_path / "begun"
+
+    class Late(IntakeClient):
+        boot: ClassVar[str] = BEGINS + (
+            f"open({str(begun)!r}, 'w').close(); time.sleep(1)\n"
+            "channel.sendall(json.dumps({'id': order, 'failed': 'late'}).encode() + bytes([10]))"
+        )
+
+    with Late(dataclasses.replace(TIGHT, seconds=2)) as client:
+        caller = os.fork()
+        if caller == 0:
+            code = 1
+            try:
+                client.take_in(alice, new_folder(tmp_path), "adapters.py")
+            except CopyFailed:
+                code = 0
+            finally:
+                os._exit(code)
+        until(begun.exists, "it is being taken in")
+        time.sleep(0.3)
+        os.kill(caller, signal.SIGSTOP)
+        time.sleep(4)
+        os.kill(caller, signal.SIGCONT)
+        assert os.waitstatus_to_exitcode(os.waitpid(caller, 0)[1]) == 0
 
 
 def test_an_intake_process_that_does_not_start_costs_no_points(

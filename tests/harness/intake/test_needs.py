@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 import pytest
 
 from grader.core.submission import ClassNeeds, Submission
+from grader.intake import client
 from grader.intake.client import survey
 from grader.intake.discovery import discover
 from grader.intake.programs import needs
@@ -177,3 +179,18 @@ def test_the_packages_of_a_class_are_counted(tmp_path: Path) -> None:
     needs = survey(discover([tmp_path]).entries, "adapters.py")
     assert needs == ClassNeeds({"einx": 6, "regex": 1}, {"regex": 1})
     assert survey([], "adapters.py") == ClassNeeds({}, {})
+
+
+@pytest.mark.process
+def test_a_full_disk_stops_no_batch_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asked for the survey. Grading then says what is amiss, and costs nobody points."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "alice.py").write_text("import einops\n")
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(client, "new_scratch", full)
+    assert survey(discover([tmp_path / "class"]).entries, "adapters.py") == ClassNeeds({}, {})

@@ -129,6 +129,15 @@ def test_a_clock_measures_from_its_start(kernel):
     assert rounded(clock.stop()) == (0.1, 0.1, 0.0)
 
 
+def test_a_clock_leaves_out_the_time_in_which_the_judge_was_stopped(kernel):
+    """Nobody computes in a container that is paused."""
+    clock = Clock(7)
+    kernel.go_on(30.0, 0.3)
+    clock.leave_out(29.5)
+    assert rounded(clock.taken()) == (0.5, 0.3, 0.0)
+    assert rounded(clock.stop()) == (0.5, 0.3, 0.0)
+
+
 def test_the_time_of_short_answers_is_not_counted_twice(kernel):
     """The kernel is asked only after longer ones, and then tells all time since."""
     clock = Clock(7)
