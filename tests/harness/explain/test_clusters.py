@@ -11,13 +11,14 @@ from grader.core.evidence import Excerpt
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.verdict import Diagnosis
 from grader.explain.mistakes.clusters import (
+    FILE,
     BadNames,
     NamedMistake,
     checked_id,
     clusters_of,
     named,
     read_names,
-    write_names,
+    write_file,
 )
 
 pytestmark = pytest.mark.unit
@@ -158,7 +159,7 @@ def test_names_are_read_as_they_were_written(tmp_path):
     """An empty folder has none."""
     assert read_names(tmp_path) == []
     other = replace(HALF, diagnosis=replace(HALF.diagnosis, mistake="other-one"))
-    write_names(tmp_path, [HALF, other])
+    write_file(tmp_path / FILE, [HALF, other])
     first, second = read_names(tmp_path)
     assert first.diagnosis == HALF.diagnosis
     assert first.exercise == "run"
@@ -166,7 +167,7 @@ def test_names_are_read_as_they_were_written(tmp_path):
     assert second.diagnosis.mistake == "other-one"
     assert [one.name for one in tmp_path.iterdir()] == ["mistakes.toml"]
     with pytest.raises(BadNames, match="cannot be written"):
-        write_names(tmp_path / "nowhere", [HALF])
+        write_file(tmp_path / "nowhere" / FILE, [HALF])
 
 
 TABLE = """\
