@@ -28,11 +28,8 @@ _MOST_PIECES = 300
 # Submissions of a class compute the same tensors: this many look-ups are remembered per call.
 _MOST_LOOKED_UP = 512
 _MOST_AXES = 5
-# For tensors with many equal values: the most pieces to compare, and the most axis orders of each.
-# Axis orders that a few values rule out are not counted.
+# The most pieces to compare: a tensor with many equal values has the numbers of many.
 _MOST_ALIKE = 64
-_MOST_TURNS = 24
-_PROBES = 16
 # Smaller numbers match a step by accident.
 _TELLING_NUMBER = 10
 
@@ -211,23 +208,15 @@ def _digest(tensor: torch.Tensor) -> bytes:
 
 
 def _likeness(value: torch.Tensor, piece: torch.Tensor, tolerance: Tolerance) -> Likeness:
-    flat, own = value.flatten(), piece.flatten()
-    if value.shape == piece.shape and bool(_close(own, flat, tolerance).all()):
+    flat = value.flatten()
+    if value.shape == piece.shape and bool(_close(piece.flatten(), flat, tolerance).all()):
         return Likeness.SAME
     best = Likeness.NONE
-    probes = _probes(tuple(piece.shape))
-    at_probes = _close(own[probes.taken], flat[probes.places], tolerance)
-    likely = at_probes.all(dim=1).nonzero().flatten().tolist()
-    left = _MOST_TURNS
-    for number in likely:
-        turned = piece.permute(probes.orders[number])
-        if turned.shape != value.shape and best is not Likeness.NONE:
+    for order in _orders(tuple(piece.shape)):
+        turned = piece.permute(order)
+        is_better = turned.shape == value.shape or best is Likeness.NONE
+        if not is_better or not _is_regrouped(turned.shape, value.shape):
             continue
-        if not _is_regrouped(turned.shape, value.shape):
-            continue
-        left -= 1
-        if left < 0:
-            break
         if bool(_close(turned.flatten(), flat, tolerance).all()):
             if turned.shape == value.shape:
                 return Likeness.PERMUTED
@@ -235,31 +224,10 @@ def _likeness(value: torch.Tensor, piece: torch.Tensor, tolerance: Tolerance) ->
     return best
 
 
-def _is_regrouped(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Returns whether one shape becomes the other by merging axes, or by splitting axes."""
-    edges, others = (set(itertools.accumulate(shape, operator.mul)) for shape in (one, other))
-    return edges <= others or others <= edges
-
-
-@dataclass(frozen=True, slots=True)
-class _Probes:
-    """The axis orders of a shape in which axes of equal length keep their order, with probes.
-
-    `places` holds a few flat indices of a permuted tensor. Each row of `taken` belongs to one axis
-    order, and holds the flat indices in the original tensor of the values at those places.
-    """
-
-    orders: Sequence[tuple[int, ...]]
-    places: torch.Tensor
-    taken: torch.Tensor
-
-
 @functools.lru_cache(maxsize=256)
-def _probes(shape: tuple[int, ...]) -> _Probes:
-    count = math.prod(shape)
-    places = torch.linspace(0, count - 1, min(count, _PROBES)).long()
-    numbered = torch.arange(count).view(shape)
-    orders = [
+def _orders(shape: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
+    """Returns the orders of a shape's axes in which axes of equal length keep their order."""
+    return [
         order
         for order in itertools.permutations(range(len(shape)))
         if all(
@@ -268,8 +236,12 @@ def _probes(shape: tuple[int, ...]) -> _Probes:
             if shape[one] == shape[other]
         )
     ]
-    taken = [numbered.permute(order).flatten()[places] for order in orders]
-    return _Probes(orders, places, torch.stack(taken))
+
+
+def _is_regrouped(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Returns whether one shape becomes the other by merging axes, or by splitting axes."""
+    edges, others = (set(itertools.accumulate(shape, operator.mul)) for shape in (one, other))
+    return edges <= others or others <= edges
 
 
 def _pieces(name: str, form: int, step: torch.Tensor) -> Iterator[_Piece]:

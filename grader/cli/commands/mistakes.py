@@ -20,7 +20,7 @@ from grader.explain.mistakes.clusters import (
     checked_id,
     clusters_of,
     read_names,
-    write_names,
+    write_file,
 )
 from grader.reports.summary import heading, in_words, name_of
 from grader.results.database import LINES
@@ -104,7 +104,7 @@ def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str)
             f"{taken[0] if taken else mistake} is a name that was given already: change or remove "
             f"it in {folder / FILE}"
         )
-    write_names(folder, [*kept, *(NamedMistake(diagnosis, part.answers) for part in parts)])
+    write_file(folder / FILE, [*kept, *(NamedMistake(diagnosis, part.answers) for part in parts)])
     _applied(folder)
     click.echo(heading(found, mistake))
     click.echo(f"reports and exports say so from now on: grader report {folder}")

@@ -24,7 +24,7 @@ from grader.explain.answers import InFull
 from grader.explain.deadline import Deadline
 from grader.explain.excerpts import excerpts, function_at
 from grader.explain.explainer.explainer import Explainer
-from grader.explain.explainer.explanation_cache import ExplanationCache, SubmissionProgram
+from grader.explain.explainer.explanation_cache import ExplanationCache, digest_below
 from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.forbidden_names import find_mentions
@@ -139,14 +139,13 @@ class ExplainerService:
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
             yield Words(message=remark)
             return
-        program = SubmissionProgram.below(submission.root)
+        files = digest_below(submission.root)
         imported = replace(submission, name="", root=Path(), notes=())
         verdicts = (imported, tuple(statuses.items()), tuple(job["lost"].items()))
-        if program is not None:
-            known = self._cache.words(verdicts, program)
-            if known is not None:
-                yield _completed(known, submission.root, remark, remarks)
-                return
+        known = None if files is None else self._cache.words(verdicts, files)
+        if known is not None:
+            yield _completed(known, submission.root, remark, remarks)
+            return
         losses = LostTests(session, submission.root)
         problem = session.open()
         if problem is not None:
@@ -159,8 +158,8 @@ class ExplainerService:
         ):
             words = replace(found, evidence=replace(found.evidence, printed=session.printed))
             yield _completed(words, submission.root, remark, remarks)
-        if program is not None and not deadline.passed:
-            self._cache.learn(verdicts, program, words)
+        if files is not None and not deadline.passed:
+            self._cache.learn(verdicts, files, words)
 
     def _of_import(
         self,

@@ -203,26 +203,17 @@ def read_file(file: Path) -> list[NamedMistake]:
     return list(found.values())
 
 
-def write_names(folder: Path, names: Iterable[NamedMistake]) -> None:
-    """Replaces the file of names atomically.
+def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
+    """Writes mistakes to a file atomically.
 
     Raises:
         BadNames: if the file cannot be written.
     """
     try:
-        write_file(folder / FILE, names)
+        with replaced(file) as partial:
+            partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
     except OSError as error:
-        raise BadNames(f"{folder / FILE} cannot be written: {error.strerror}") from error
-
-
-def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
-    """Writes mistakes to a file atomically.
-
-    Raises:
-        OSError: if that fails.
-    """
-    with replaced(file) as partial:
-        partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
+        raise BadNames(f"{file} cannot be written: {error.strerror}") from error
 
 
 def named(

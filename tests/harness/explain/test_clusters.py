@@ -14,13 +14,14 @@ from grader.core.verdict import Aspect, Diagnosis
 from grader.core.wire.calls import Call
 from grader.explain.explainer.unknown import nameless
 from grader.explain.mistakes.clusters import (
+    FILE,
     BadNames,
     NamedMistake,
     checked_id,
     clusters_of,
     named,
     read_names,
-    write_names,
+    write_file,
 )
 from grader.explain.mistakes.prediction import Numbers
 from grader.testing.outcome import Observation
@@ -195,7 +196,7 @@ def test_names_are_read_as_they_were_written(tmp_path):
     """An empty folder has none."""
     assert read_names(tmp_path) == []
     other = replace(HALF, diagnosis=replace(HALF.diagnosis, mistake="other-one"))
-    write_names(tmp_path, [HALF, other])
+    write_file(tmp_path / FILE, [HALF, other])
     first, second = read_names(tmp_path)
     assert first.diagnosis == HALF.diagnosis
     assert first.exercise == "run"
@@ -203,7 +204,7 @@ def test_names_are_read_as_they_were_written(tmp_path):
     assert second.diagnosis.mistake == "other-one"
     assert [one.name for one in tmp_path.iterdir()] == ["mistakes.toml"]
     with pytest.raises(BadNames, match="cannot be written"):
-        write_names(tmp_path / "nowhere", [HALF])
+        write_file(tmp_path / "nowhere" / FILE, [HALF])
 
 
 TABLE = """\

@@ -18,7 +18,7 @@ from grader.core.verdict import (
     GradeStatus,
     Status,
 )
-from grader.explain.mistakes.clusters import NamedMistake, write_names
+from grader.explain.mistakes.clusters import FILE, NamedMistake, write_file
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.pages.class_needs import UnknownCluster, nameless, needs
 from grader.reports.pages.graded import Graded
@@ -199,7 +199,7 @@ def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path)
         ("bob", ("y = 2 * x",)),
     ]
     named = NamedMistake(Diagnosis("half", "You take half.", "How much?"), wrong(1.0, 2.0))
-    write_names(tmp_path, [named])
+    write_file(tmp_path / FILE, [named])
     (group,) = nameless(results, entries)
     assert (group.said, group.named, len(group.members)) == ("run_x: named half", True, 2)
 
