@@ -19,7 +19,16 @@ from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line, Record, Unloaded
 from grader.explain.deadline import NEVER, Deadline, TooLate
-from grader.explain.layouts import NEARLY, RESULT, Cut, KnownSteps, Likeness, Steps
+from grader.explain.layouts import (
+    NEARLY,
+    RESULT,
+    Cut,
+    KnownSteps,
+    Likeness,
+    Steps,
+    factor_to,
+    is_scaled,
+)
 from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.step_roles import Sighting, misplaced
@@ -247,7 +256,9 @@ def _shapes(
             names = known.most_like(record.value)
             for name in alike.mixed_up:
                 last.pop(name, None)
-            for name in () if names and _is_scaled_on(record.value, later, known) else names:
+            if names and _is_scaled_on(record.value, later, known):
+                names = [name for name in names if name in known.scaled_next]
+            for name in names:
                 sightings.append(Sighting(name, record.stack))
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
@@ -267,18 +278,12 @@ def _shapes(
 def _is_scaled_on(value: torch.Tensor, later: Sequence[Record], known: KnownSteps) -> bool:
     """Returns whether the code next multiplies a value by a constant, without reaching a step.
 
-    Such a value matches a step by chance only: the code is still computing something else.
+    Such a value matches a step by chance, because the code is still computing something else. A
+    step that the reference multiplies as well does not: the wrong constant is the next step's.
     """
-    if not value.is_floating_point() or not value.numel():
-        return False
-    value = value.double()
-    largest = int(value.abs().argmax())
-    for other in (record.value for record in later if record.value.shape == value.shape):
-        factor = float(other.double().flatten()[largest] / value.flatten()[largest])
-        if math.isfinite(factor) and not math.isclose(abs(factor), 1, rel_tol=1e-3):
-            is_scaled = torch.allclose(other.double(), factor * value, rtol=1e-5)
-            return is_scaled and not known.most_like(other)
-    return False
+    others = (record.value for record in later)
+    other = next((one for one in others if factor_to(one, value) is not None), None)
+    return other is not None and is_scaled(other, value) and not known.most_like(other)
 
 
 def _first_shapes(steps: Steps) -> dict[str, tuple[int, ...]]:

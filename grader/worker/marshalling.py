@@ -214,8 +214,18 @@ def copied(value: Any) -> Any:
 
 def _copy(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return value.clone()
+        twin = value.clone()
+        is_laid_out = value.layout is torch.strided and value.numel() > 0
+        return _in_layout_of(value) if is_laid_out and twin.stride() != value.stride() else twin
     return value.copy() if isinstance(value, numpy.ndarray | set) else value
+
+
+def _in_layout_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a copy with the strides of a tensor: `clone` drops those with gaps or repetitions."""
+    strides = tensor.stride()
+    span = 1 + sum((size - 1) * step for size, step in zip(tensor.shape, strides, strict=True))
+    memory = tensor.as_strided((span,), (1,), tensor.storage_offset()).clone()
+    return memory.as_strided(tensor.shape, strides)
 
 
 def same_values(before: object, after: object) -> bool:

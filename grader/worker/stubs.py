@@ -184,7 +184,8 @@ def _importer(frame: FrameType | None) -> FrameType | None:
 def _plain_lines(file: str) -> frozenset[int]:
     """Returns the lines of a file where an import of an absent package must fail as usual.
 
-    There the code handles the absence, or imports all names (`*`), and a stub has no names.
+    There the code handles the absence, or imports all names (`*`) of what may be an own module:
+    a stub has no names. A known package is seldom imported for a name that an exercise needs.
     """
     try:
         source = Path(file).read_bytes()[:_LARGEST_SOURCE]  # parsed in the declared encoding
@@ -205,4 +206,5 @@ def _plain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
         if isinstance(node, ast.Try | ast.With) and expects_absence(node):
             yield from node.body
         elif isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names):
-            yield node
+            package = (node.module or "").partition(".")[0]
+            yield from () if package in KNOWN_PACKAGES else (node,)

@@ -66,7 +66,9 @@ _NAME = re.compile(r"'(\w+)'|\"(\w+)\"")
 
 
 def _unexpected(match: re.Match[str], raised: Raised) -> str:
-    return _sentence(raised, f"{match[1]} has no parameter {match[2]}", f"with {match[2]}")
+    return _without_own(match[1], raised) or _sentence(
+        raised, f"{match[1]} has no parameter {match[2]}", f"with {match[2]}"
+    )
 
 
 def _missing(match: re.Match[str], raised: Raised) -> str:
@@ -83,7 +85,36 @@ def _too_many(match: re.Match[str], raised: Raised) -> str:
         return f"{name} swaps two axes: .{name}(-2, -1); permute puts all of them in order."
     if name in _OF_SIZES and not raised.accepts:
         return f"torch.{name} takes whole numbers, or one tuple of them, and all else by name."
-    return _sentence(raised, f"{match[1]} was given more than it takes", "with another number")
+    return _without_own(match[1], raised) or _sentence(
+        raised, f"{match[1]} was given more than it takes", "with another number"
+    )
+
+
+def _without_own(called: str, raised: Raised) -> str:
+    """Returns advice if a class has no `__init__` but that of a module of torch, else ""."""
+    name, _, method = called.rpartition(".")
+    inherited = re.match(r"(\w+)\.__init__\(\*args, \*\*kwargs\)", raised.accepts)
+    if method != "__init__" or inherited is None or inherited[1] == name:
+        return ""
+    return (
+        f"{name} has no __init__ of its own, and gets that of {inherited[1]}: check its name, with "
+        "two underscores on each side."
+    )
+
+
+_SIGNATURE = re.compile(r"\* \(([^()]*)\)")
+
+
+def _no_combination(match: re.Match[str], _: Raised) -> str | None:
+    """Returns the argument that a torch function lacks, if every signature names the same one."""
+    got = match[2].split(", ")
+    lacking: set[str] = set()
+    for signature in _SIGNATURE.findall(match[3]):
+        given, further = signature.split(", ")[: len(got)], signature.split(", ")[len(got) :]
+        if [one.split()[0] for one in given] != got or not further or "=" in further[0]:
+            return None
+        lacking.add(further[0].rpartition(" ")[2])
+    return f"{match[1]} also needs {lacking.pop()}." if len(lacking) == 1 else None
 
 
 def _twice(match: re.Match[str], raised: Raised) -> str:
@@ -138,6 +169,17 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
     kind(
         r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not (\w+)",
         _of_another_type,
+    ),
+    kind(
+        r"TypeError: (\w+)\(\) received an invalid combination of arguments - "
+        r"got \(([^()]*)\), but expected one of:(.*)",
+        _no_combination,
+    ),
+    kind(
+        r"TypeError: type '(\w+)' is not subscriptable",
+        "{0} takes no square brackets: leave them out of an annotation, and write round ones to "
+        "call it.",
+        settles=True,
     ),
 )
 

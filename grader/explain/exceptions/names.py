@@ -49,6 +49,9 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     name = match[1]
     if name in _IMPORTS:
         return f"Is an import missing ({_IMPORTS[name]})?"
+    if raised.suggestion.endswith(" import *"):
+        package = raised.suggestion.split()[1].partition(".")[0]
+        return f"{package} is not installed here: {raised.suggestion} makes no names."
     if raised.suggestion.startswith(("import ", "from ")):
         return f"Is an import missing ({raised.suggestion})?"
     if raised.suggestion.startswith("self."):

@@ -88,6 +88,13 @@ DTYPES: tuple[ExceptionKind, ...] = (
     kind(r"could not infer output dtype.*Got: (\w+)", _no_such_operation),
     kind(r"masked_fill_? only supports boolean masks, but got mask with dtype (\S+)", _no_mask),
     kind(r"expected condition to be a boolean tensor, but got a tensor with dtype (\w+)", _no_mask),
+    kind(
+        r"view_as_complex is only supported for .* scalar type: (\w+)",
+        lambda match, _: (
+            f"torch has no complex numbers of {dtype_name(match[1])}: convert with .float() first, "
+            "and the result back with .to(x.dtype)."
+        ),
+    ),
     kind(r"value cannot be converted to type (\S+) without overflow", _too_large),
     kind(
         r"Subtraction, the `-` operator, with (?:a|two) bool tensors?",

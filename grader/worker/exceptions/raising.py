@@ -28,15 +28,18 @@ from grader.worker.observing.expression import (
     value_of,
 )
 from grader.worker.observing.lines import own_file
+from grader.worker.stub_packages import StubModule
 
 _NAMES = 2000
 _BASES = (object, torch.nn.Module)
+_ALL_NAMES = re.compile(r"^[ \t]*(from ([\w.]+) import \*)", re.MULTILINE)
 
 
 def suggestion(exception: BaseException, root: Path) -> str:
     """Returns the known name that is most like a name that was not found, or an empty text.
 
-    If the name exists elsewhere, returns `self.name` or the import statement that is missing.
+    If the name exists elsewhere, returns `self.name` or the import statement that is missing. If
+    nothing is like it, returns the import of all names (`*`) of an absent package.
     """
     trace = exception.__traceback__
     if isinstance(exception, NameError) and trace is not None and exception.name:
@@ -47,7 +50,19 @@ def suggestion(exception: BaseException, root: Path) -> str:
     if not name:
         return ""
     names = [one for one in known if isinstance(one, str) and one != name][:_NAMES]
-    return next(iter(difflib.get_close_matches(name, names, 1, cutoff=0.75)), "")
+    alike = difflib.get_close_matches(name, names, 1, cutoff=0.75)
+    if not alike and isinstance(exception, NameError) and trace is not None:
+        return _of_all_names(_innermost(trace).tb_frame)
+    return alike[0] if alike else ""
+
+
+def _of_all_names(frame: FrameType) -> str:
+    """Returns the import of all names of an absent package in a frame's file, or an empty text."""
+    text = "".join(linecache.getlines(frame.f_code.co_filename))
+    for statement, name in _ALL_NAMES.findall(text):
+        if isinstance(sys.modules.get(name), StubModule):
+            return str(statement)
+    return ""
 
 
 def _innermost(trace: TracebackType) -> TracebackType:

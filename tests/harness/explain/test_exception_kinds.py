@@ -67,6 +67,11 @@ NAMED = [
     (NO_NAME.format("F"), {}, "Is an import missing (import torch.nn.functional as F)?"),
     (
         NO_NAME.format("split"),
+        {"suggestion": "from datasets.load import *"},
+        "datasets is not installed here: from datasets.load import * makes no names.",
+    ),
+    (
+        NO_NAME.format("split"),
         {"suggestion": "from heads import split"},
         "Is an import missing (from heads import split)?",
     ),

@@ -111,6 +111,59 @@ ARGUMENTS = [
         {"source": "return run(1, 2, 3)", **ACCEPTS},
         "run was given more than it takes: it is run(x, size=1) in a.py:7.",
     ),
+    *(
+        (
+            text,
+            {"source": "net = Net(1)", "accepts": "Module.__init__(*args, **kwargs)"},
+            "Net has no __init__ of its own, and gets that of Module: check its name, with two "
+            "underscores on each side.",
+        )
+        for text in (
+            "TypeError: Net.__init__() takes 1 positional argument but 2 were given",
+            "TypeError: Net.__init__() got an unexpected keyword argument 'width'",
+        )
+    ),
+    (
+        "TypeError: Net.__init__() takes 2 positional arguments but 3 were given",
+        {"source": "net = Net(1, 2)", "accepts": "Net.__init__(self, width) in a.py:7"},
+        "Net.__init__ was given more than it takes: it is Net.__init__(self, width) in a.py:7.",
+    ),
+    (
+        "TypeError: masked_fill() received an invalid combination of arguments - got (Tensor, "
+        "Tensor), but expected one of:\n * (Tensor input, Tensor mask, Tensor value)\n * (Tensor "
+        "input, Tensor mask, Number value)\n",
+        {},
+        "masked_fill also needs value.",
+    ),
+    *(
+        (
+            f"TypeError: where() received an invalid combination of arguments - got ({got}), but "
+            f"expected one of:\n * (Tensor condition)\n * (Tensor condition, Number self, {one} "
+            "other)\n",
+            {},
+            None,
+        )
+        for got, one in (("Tensor, Tensor", "Tensor"), ("Tensor, x=int", "Tensor"))
+    ),
+    (
+        "TypeError: type 'Tensor' is not subscriptable",
+        {"source": "q: torch.Tensor[float],"},
+        "Tensor takes no square brackets: leave them out of an annotation, and write round ones to "
+        "call it.",
+    ),
+    (
+        "RuntimeError: Tensor must have a last dimension with stride 1",
+        {},
+        "The numbers of the last axis do not lie side by side in memory, as after x[..., ::2]; "
+        ".contiguous() before this call copies them.",
+    ),
+    (
+        "RuntimeError: view_as_complex is only supported for half, float and double tensors, but "
+        "got a tensor of scalar type: BFloat16",
+        {},
+        "torch has no complex numbers of bfloat16: convert with .float() first, and the result "
+        "back with .to(x.dtype).",
+    ),
     (
         "TypeError: run() got multiple values for argument 'x'",
         {"source": "return run(1, x=2)", **ACCEPTS},

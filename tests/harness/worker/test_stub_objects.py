@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import torch
 
+from grader.worker.exceptions.raising import suggestion
 from grader.worker.stub_packages import (
     _PROGRESS,
     WORKING,
@@ -365,6 +366,16 @@ def test_an_import_that_does_not_expect_an_absence_gets_a_stub(imported, source)
     assert imported(source)[1] == ["absent_one"]
 
 
+def test_all_names_of_a_known_package_are_imported_as_none(imported):
+    """Learners import all names of a package, and seldom use one in an exercise."""
+    source = "from tiktoken._educational import *\n\n\ndef f():\n    return Shards\n"
+    module, names = imported(source)
+    assert names == ["tiktoken"]
+    with pytest.raises(NameError) as caught:
+        module.f()
+    assert suggestion(caught.value, Path("/")) == "from tiktoken._educational import *"
+
+
 @pytest.mark.parametrize(
     "caught",
     ["", " ImportError", " (ValueError, ModuleNotFoundError)", " Exception", " BaseException"],
@@ -388,7 +399,7 @@ def test_an_import_that_handles_an_absence_gets_no_stub(imported, caught):
     ],
 )
 def test_an_import_of_what_no_package_has_fails(imported, source, name):
-    """A star takes no name from a stub; a misspelt own module is not a package."""
+    """A star may stand for an own module; a misspelt own module is not a package."""
     with pytest.raises(ModuleNotFoundError) as caught:
         imported(source)
     assert caught.value.name == name

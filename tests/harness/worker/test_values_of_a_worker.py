@@ -140,6 +140,23 @@ def test_a_copy_shares_no_tensor_array_or_list():
     assert (X.tolist(), value[1].tolist(), value[2]) == ([1, 2], [1], {"a": [1]})
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.arange(12.0).view(3, 4)[:, ::2],
+        torch.arange(3.0)[:, None].expand(3, 4),
+        torch.arange(6.0).view(2, 3).T,
+        torch.zeros(0, 4)[:, ::2],
+    ],
+    ids=["gaps", "repetitions", "transposed", "empty"],
+)
+def test_a_copy_lies_in_memory_as_the_value_does(value):
+    twin = copied(value)
+    assert twin.stride() == value.stride()
+    assert torch.equal(twin, value)
+    assert twin.numel() == 0 or twin.data_ptr() != value.data_ptr()
+
+
 # --- Files of a script ---------------------------------------------------------------------------
 
 
