@@ -154,6 +154,15 @@ def _sentence(raised: Raised, what: str, called: str) -> str:
     )
 
 
+def _no_size(match: re.Match[str], _: Raised) -> str:
+    place, given = match.groups()
+    found = "None" if given == "NoneType" else f"of type {given}"
+    said = f"Every size must be an integer, and size {place} is {found}."
+    if given in ("NoneType", "str", "torch.dtype", "torch.device"):
+        return f"{said} A dtype and a device need their names: dtype=…, device=…."
+    return said
+
+
 ARGUMENTS: tuple[ExceptionKind, ...] = (
     kind(r"TypeError: (\S+)\(\) got an unexpected keyword argument '(\w+)'", _unexpected),
     kind(
@@ -180,6 +189,11 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
         "{0} takes no square brackets: leave them out of an annotation, and write round ones to "
         "call it.",
         settles=True,
+    ),
+    kind(
+        r"argument 'size' failed to unpack the object at pos (\d+) with error \"type must be tuple "
+        r"of ints, ?but got ([\w.]+)\"",
+        _no_size,
     ),
 )
 

@@ -220,6 +220,12 @@ NAMES: tuple[ExceptionKind, ...] = (
     kind(r"AttributeError: .*has no attribute|^KeyError: ", lambda _, raised: _meant(raised)),
     kind(r"TypeError: .*'NoneType'", _nothing),
     kind(r"TypeError: linear\(\).*not NoneType|must be Tensor, not NoneType", _nothing),
+    # Beside tensors and floats, which fit, None alone can be what does not.
+    kind(
+        r"invalid combination of arguments - got \((?:(?:Tensor|float), )*NoneType\b"
+        r"(?:, (?:Tensor|float|NoneType))*\)",
+        _nothing,
+    ),
     kind(r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value", _truth),
     kind(r"TypeError: '(\w+)' object is not callable", _not_callable),
 )

@@ -104,7 +104,11 @@ class Tracer(Onlooker):
             return self._cut(result)
         if what is Traced.SHAPE:
             return None if found is None else self._shaped(found)
-        return self._converted(result) or (None if found is None else found.line)
+        line = None if found is None else found.line
+        made = self._maker(result)
+        if what is Traced.DTYPE and made is not None:
+            line = self._operations[made].line
+        return self._converted(result) or line
 
     def made(
         self, function: object, inputs: Iterator[object], output: object, frame: FrameType | None

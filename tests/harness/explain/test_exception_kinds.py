@@ -59,6 +59,10 @@ NO_VALUE = "UnboundLocalError: cannot access local variable 'y' where it has no 
 NO_ATTRIBUTE = "AttributeError: '{}' object has no attribute 'w'"
 NO_MODULE = "ModuleNotFoundError: No module named '{}'"
 OF_NOTHING = "TypeError: unsupported operand type(s) for +: 'NoneType' and 'Tensor'"
+OF_A_COMBINATION = (
+    "TypeError: where() received an invalid combination of arguments - got ({}), but expected one "
+    "of:\n * (Tensor condition)\n * (Tensor condition, Tensor input, Tensor other)\n"
+)
 TRUTH = "RuntimeError: Boolean value of Tensor with more than one value is ambiguous"
 PAIR = "TypeError: unsupported operand type(s) for -: 'Tensor' and 'torch.return_types.{}'"
 MASK = (Operand("mask", "None"),)
@@ -153,6 +157,17 @@ NAMED = [
         "mask is None there, as is an argument that was left out, or what a function without a "
         "return gives.",
     ),
+    *(
+        (
+            OF_A_COMBINATION.format(types),
+            {"operands": MASK, "source": "return made(mask)"},
+            "mask is None there, as is an argument that was left out, or what a function without "
+            "a return gives.",
+        )
+        for types in ("NoneType, Tensor, Tensor", "Tensor, NoneType, float", "NoneType, float")
+    ),
+    # The integer may be what does not fit: an axis may be None here.
+    (OF_A_COMBINATION.format("Tensor, NoneType, int"), {"operands": MASK, "source": "x"}, None),
     (
         PAIR.format("max"),
         {"operands": (X, Operand("most", "(float32[2], int64[2])"))},

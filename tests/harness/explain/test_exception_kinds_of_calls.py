@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from grader.core.wire.calls import Frame, Raised
 from grader.explain.exceptions.explanation import explanation_of
@@ -233,6 +234,27 @@ def test_an_argument_of_the_wrong_type_gets_the_advice_for_both_types(name, want
     if advice is None:
         said = f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
     assert sentence(WRONG_TYPE.format(name, wanted, got)) == said
+
+
+BY_NAME = " A dtype and a device need their names: dtype=…, device=…."
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "advice"),
+    [
+        (None, "None", BY_NAME),
+        ("cpu", "of type str", BY_NAME),
+        (torch.float32, "of type torch.dtype", BY_NAME),
+        (torch.device("cpu"), "of type torch.device", BY_NAME),
+        (torch.zeros(2), "of type Tensor", ""),
+    ],
+)
+def test_a_dtype_or_a_device_among_the_sizes_is_to_be_given_by_name(given, words, advice):
+    """torch speaks of a tuple that failed to unpack, though none was given."""
+    with pytest.raises(TypeError) as caught:
+        torch.empty(3, 4, given)
+    said = f"Every size must be an integer, and size 3 is {words}.{advice}"
+    assert sentence(f"TypeError: {caught.value}") == said
 
 
 def test_a_module_without_forward_is_a_container_or_misspells_it():

@@ -27,6 +27,13 @@ def gain_of_its_own(x):
     x = x.to(torch.float16)
     return normed * gain
 
+def another_one_back(x):
+    gain = torch.ones(3)
+    wide = x.float()
+    normed = wide * gain
+    x = x.to(torch.float16)
+    return normed
+
 def back_too_early(x):
     gain = torch.ones(3)
     normed = (x.float() / 2).to(x.dtype)
@@ -66,6 +73,7 @@ def program(tmp_path_factory):
     [
         ("never_back", "wide = x.float()"),
         ("gain_of_its_own", "return normed * gain"),
+        ("another_one_back", "normed = wide * gain"),
         ("back_too_early", "return normed * gain"),
         ("only_a_gain", "return x * gain"),
         ("by_angles", "turned = x * angles.cos()"),
@@ -77,4 +85,4 @@ def test_a_wrong_dtype_is_traced_to_the_converting_line(program, function, line)
     with Tracer(Path(program.__file__).parent) as tracer:
         result = getattr(program, function)(torch.ones(3, dtype=torch.float16))
     assert result.dtype is torch.float32
-    assert tracer.origin(result, Traced.TYPE).source == line
+    assert tracer.origin(result, Traced.DTYPE).source == line
