@@ -89,7 +89,8 @@ def rope_angles(
     table = parts.rope_angles(every_position[..., None].to(precise) * frequencies)
     angles = parts.step("angles", table[parts.rope_positions(positions)])
     if parts.step is not unobserved:
-        for form in (angles, angles.repeat_interleave(2, dim=-1)):
+        of_features = angles.repeat_interleave(2, dim=-1), torch.cat((angles, angles), dim=-1)
+        for form in (angles, *of_features):
             parts.step("angles", form)
             parts.step("angles", torch.stack((form.cos(), form.sin())))
     return angles

@@ -6,7 +6,13 @@ import math
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind, names_in_words
+from grader.explain.exceptions.kinds import (
+    ExceptionKind,
+    Explanation,
+    dtype_name,
+    kind,
+    names_in_words,
+)
 
 _TYPE = re.compile(r"<class '(?:\w+\.)*(.*?)'>", re.DOTALL)
 
@@ -217,6 +223,8 @@ def _no_forward(match: re.Match[str], _: Raised) -> str:
     )
 
 
+_NUMPY = "numpy reads the CPU's memory only, and ends the gradient: stay with torch operations."
+
 AUTOGRAD: tuple[ExceptionKind, ...] = (
     kind(
         r"a (?:view of a )?leaf Variable that requires grad is being used in an in-place",
@@ -237,6 +245,11 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
     kind(
         r"Can't call numpy\(\) on Tensor that requires grad",
         "numpy ends the gradient: stay with torch operations.",
+    ),
+    kind(r"can't convert (\S+) device type tensor to numpy", _NUMPY),
+    kind(
+        r"Got unsupported ScalarType (\w+)",
+        lambda match, _: f"numpy has no {dtype_name(match[1])}: stay with torch operations.",
     ),
     kind(
         r"element 0 of tensors does not require grad",

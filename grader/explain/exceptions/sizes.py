@@ -266,6 +266,13 @@ def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
     return f"A tensor of {axes} {plural} has no axis {asked}{advice}."
 
 
+def _no_such_axis_of_an_array(match: re.Match[str], _: Raised) -> str:
+    asked, axes = int(match[1]), int(match[2])
+    plural = "axis" if axes == 1 else "axes"
+    advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
+    return f"An array of {axes} {plural} has no axis {asked}{advice}."
+
+
 def _subscripts(match: re.Match[str], _: Raised) -> str:
     names, axes, operand = match.groups()
     return (
@@ -353,6 +360,10 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"Dimension out of range \(expected to be in range of \[-?\d+, (-?\d+)\], but got (-?\d+)",
         _no_such_axis,
+    ),
+    kind(
+        r"AxisError: axis (-?\d+) is out of bounds for array of dimension (\d+)",
+        _no_such_axis_of_an_array,
     ),
     kind(
         r"batch\d must be a 3D tensor",

@@ -40,7 +40,7 @@ def ignored(
 
     `passed` holds the lines that wrong calls run. Right code may not need an argument of the
     adapter. A parameter with such a name therefore counts only if it tells wrong calls in `asked`
-    from a right one.
+    from a right one. One with a default counts only if some call passes it.
     """
     arguments = {name for one in asked for name in one.question.call.arguments}
     run: dict[Function, str] = {}
@@ -57,6 +57,8 @@ def ignored(
             is_given = file == adapters and name in _parameters(node)
             if (is_given or name in arguments) and not _is_decisive(name, asked):
                 continue
+            if _keeps_its_default(name, node, sources):
+                continue
             found.add(Ignored(what, node.name, file, node.lineno))
     return found.pop() if len(found) == 1 else None
 
@@ -72,6 +74,36 @@ def _unused(node: Function) -> Iterator[tuple[str, str]]:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr=name))):
                 if name in _NEW and of not in ("torch", "self"):
                     yield f"The result of `{name}`", name
+
+
+def _keeps_its_default(name: str, node: Function, sources: EditableSources) -> bool:
+    """Returns whether a parameter has a default, and calls of the function, but none passes it."""
+    ordered = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    optional = ordered[len(ordered) - len(node.args.defaults) :]
+    by_name = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+    optional += [one.arg for one, default in by_name if default is not None]
+    names = {node.name}
+    if node.name == "__init__":
+        # A class without an `__init__` of its own may inherit this one.
+        names |= {one.name for one in sources.classes if node in one.body or not _begins(one)}
+    calls = [one for one in sources.calls if _callee(one) in names]
+    place = ordered.index(name) - (ordered[0] == "self") if name in ordered else len(ordered)
+    return (
+        name in optional
+        and bool(calls)
+        and not any(one.arg == name for call in sources.calls for one in call.keywords)
+        and not any(one.arg is None for call in calls for one in call.keywords)
+        and not any(isinstance(one, ast.Starred) for call in calls for one in call.args)
+        and all(len(call.args) <= place for call in calls)
+    )
+
+
+def _callee(call: ast.Call) -> str:
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def _begins(node: ast.ClassDef) -> bool:
+    return any(isinstance(one, Function) and one.name == "__init__" for one in node.body)
 
 
 def _parameters(node: Function) -> list[str]:

@@ -181,8 +181,16 @@ class EditableSources:
     @functools.cached_property
     def classes(self) -> list[ast.ClassDef]:
         """Returns the classes of all files."""
-        nodes = (node for one in self._files.values() for top in one.body for node in ast.walk(top))
-        return [node for node in nodes if isinstance(node, ast.ClassDef)]
+        return [node for node in self._nodes() if isinstance(node, ast.ClassDef)]
+
+    @functools.cached_property
+    def calls(self) -> list[ast.Call]:
+        """Returns the calls in all files."""
+        return [node for node in self._nodes() if isinstance(node, ast.Call)]
+
+    def _nodes(self) -> Iterator[ast.AST]:
+        tops = (top for one in self._files.values() for top in one.body)
+        return (node for top in tops for node in ast.walk(top))
 
     @functools.cached_property
     def orders(self) -> Orders:

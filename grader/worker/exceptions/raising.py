@@ -51,6 +51,8 @@ def suggestion(exception: BaseException, root: Path) -> str:
         return ""
     names = [one for one in known if isinstance(one, str) and one != name][:_NAMES]
     alike = difflib.get_close_matches(name, names, 1, cutoff=0.75)
+    # Two swapped halves, as in mulmat, leave the same letters.
+    alike = alike or [one for one in names if sorted(one) == sorted(name)]
     if not alike and isinstance(exception, NameError) and trace is not None:
         return _of_all_names(_innermost(trace).tb_frame)
     return alike[0] if alike else ""

@@ -299,13 +299,17 @@ def test_the_steps_of_multihead_attention_with_rope_are_named_in_order(asked):
     ]
 
 
-@pytest.mark.parametrize("parts", ["cosines and sines", "even and odd features", "halves"])
+@pytest.mark.parametrize(
+    "parts",
+    ["cosines and sines", "those of halves", "even and odd features", "halves"],
+)
 def test_a_step_in_parts_is_right_only_if_all_its_parts_are(asked, parts):
     """Programs may keep cosines and sines apart, and only one of them may be wrong."""
     steps = steps_of("run_rope", asked["run_rope"][0])
     angles, turned = steps["angles"][0], steps["rotated"][0]
     name, kept = {
         "cosines and sines": ("angles", (angles.cos(), angles.sin())),
+        "those of halves": ("angles", (angles.cos().repeat(1, 2), angles.sin().repeat(1, 2))),
         "even and odd features": ("rotated", (turned[..., 0::2], turned[..., 1::2])),
         "halves": ("rotated", turned.chunk(2, dim=-1)),
     }[parts]

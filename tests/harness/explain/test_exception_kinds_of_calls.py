@@ -166,6 +166,28 @@ ARGUMENTS = [
         "back with .to(x.dtype).",
     ),
     (
+        "TypeError: can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the "
+        "tensor to host memory first.",
+        {},
+        "numpy reads the CPU's memory only, and ends the gradient: stay with torch operations.",
+    ),
+    (
+        "TypeError: Got unsupported ScalarType BFloat16",
+        {},
+        "numpy has no bfloat16: stay with torch operations.",
+    ),
+    (
+        "AxisError: axis 1 is out of bounds for array of dimension 1",
+        {},
+        "An array of 1 axis has no axis 1; counted from the end (-1, -2), axes are the same with "
+        "any number of leading ones.",
+    ),
+    (
+        "AxisError: axis -3 is out of bounds for array of dimension 2",
+        {},
+        "An array of 2 axes has no axis -3.",
+    ),
+    (
         "TypeError: run() got multiple values for argument 'x'",
         {"source": "return run(1, x=2)", **ACCEPTS},
         "run is given x twice, by position and by name: it is run(x, size=1) in a.py:7.",

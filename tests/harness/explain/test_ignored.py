@@ -63,6 +63,33 @@ def test_an_unused_parameter_or_result_is_named(tmp_path, text, said):
     assert unused_in_words(tmp_path, text) == said
 
 
+@pytest.mark.parametrize(
+    ("call", "is_named"),
+    [
+        ("Linear(4, 8)", False),
+        ("Linear(4, 8, False)", True),
+        ("Linear(4, 8, bias=False)", True),
+        ("Linear(*sizes)", True),
+        ("Linear(4, 8, **options)", True),
+        ("partial(Linear, bias=True)(4, 8)", True),
+        ("super().__init__(4, 8, False)", True),
+        ("Other(4, 8, False)", False),
+    ],
+)
+def test_an_unused_parameter_that_every_call_leaves_at_its_default_is_not_named(
+    tmp_path, call, is_named
+):
+    """It changes no call: the wrong answer has another reason."""
+    text = (
+        "class Linear:\n    def __init__(self, rows, columns, bias=True):\n"
+        "        self.weight = zeros(rows, columns)\n\n"
+        "class Other:\n    def __init__(self, *_):\n        self.built = True\n\n"
+        f"layer = Linear(4, 8)\nother = {call}\n"
+    )
+    said = "`bias` is never used in `__init__` (model.py:2)."
+    assert unused_in_words(tmp_path, text) == (said if is_named else None)
+
+
 def test_a_function_that_a_call_only_defines_is_not_named(tmp_path):
     """An import in the adapter runs the first line of each function of the module."""
     (tmp_path / "model.py").write_text(IN_A_METHOD)

@@ -182,6 +182,11 @@ def test_a_raised_name_without_a_frame_has_no_suggestion(tmp_path):
     assert suggestion(AttributeError("no"), tmp_path) == ""
 
 
+def test_a_name_whose_halves_are_swapped_is_suggested(tmp_path):
+    assert suggestion(AttributeError("no", name="mulmat", obj=torch), tmp_path) == "matmul"
+    assert suggestion(AttributeError("no", name="mulmta", obj=torch.nn), tmp_path) == ""
+
+
 OPERANDS = [
     # What `run` does for x = float32[2, 3], and the operands with their values in words.
     ("y = x.T\n    return x @ y.T", [("x", "float32[2, 3]", "", 0),
