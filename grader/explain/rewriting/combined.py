@@ -115,17 +115,15 @@ def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
     return kind, old.removeprefix("0"), piece.text.removeprefix("0")
 
 
-_FIELDS, _OUT, _IN, _CHAIN = -1, -2, -3, -4
+_FIELDS, _OUT, _IN = -1, -2, -3
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 _BLOCKS = (ast.For, ast.While, ast.If)
 
 
 def _moved(setting: Setting, given: Sequence[ast.stmt]) -> Iterator[NumberedEdit]:
-    """Yields swapped fields of a class, statements moved into or out of a block, and `elif`s."""
+    """Yields swapped fields of a class, and statements moved into or out of a block."""
     within = set(given)
     for node in given:
-        if isinstance(node, ast.If):
-            yield from _chained(setting, node)
         if not isinstance(node, _SIMPLE) or not _is_alone(setting, node):
             continue
         following = setting.following(node)
@@ -174,23 +172,6 @@ def _into_block(setting: Setting, node: ast.stmt) -> Iterator[NumberedEdit]:
     block = beside[home.index - 1]
     if isinstance(block, _BLOCKS) and not block.orelse and block.body[0].lineno > block.lineno:
         yield _indented(setting, node, _indent(setting, block.body[-1]), _IN)
-
-
-def _chained(setting: Setting, node: ast.If) -> Iterator[NumberedEdit]:
-    """Yields `if` for the `elif` of a statement, or `elif` for an `if` that follows it."""
-    second = node.orelse[0] if node.orelse else setting.following(node)
-    if not isinstance(second, ast.If):
-        return
-    start = setting.span(second).start
-    if setting.source.startswith("elif", start):
-        pieces = (Replacement(start, start + len("el"), ""),)
-    elif not node.orelse:
-        pieces = (Replacement(start, start, "el"),)
-    else:
-        return
-    subject = "whether both branches may be taken"
-    draft = Draft("block", CHANGE, subject, second, pieces, start)
-    yield edit_of(setting, draft, pieces), {second: _CHAIN}
 
 
 def _indented(setting: Setting, node: ast.stmt, indent: str, place: int) -> NumberedEdit:

@@ -20,9 +20,7 @@ Ingredient = tuple[float, str]
 _MOST_ALTERNATIVES = 8
 _MOST_NAMES = 6
 _MOST_UNREAD = 3
-_MOST_WORDS = 12
 _MOST_RECIPES = 3
-_MOST_HOLDERS = 2
 _MOST_TENSORS, _MOST_OF_NATURE = 2, 3
 _LIKE = {
     Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
@@ -88,30 +86,13 @@ def values_of(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterato
     nature = nature_of_name(name)
     known = alternatives(setting, node, name, nature)[:_MOST_NAMES]
     yield from (one for one in known if one[0] < UNLIKELY)
-    for holder in _holders(setting, node, name):
-        yield CHANGE, f"{holder}.{name}"
     if name in setting.index.methods(node):
         for given in ("", *setting.scopes.tensors(node)[:_MOST_RECIPES]):
             yield CHANGE, f"self.{name}({given})"
     for recipe in _recipes(setting, node, name):
         yield CHANGE, recipe
-    if default is not None and default[:1] in "\"'":
-        for word in setting.index.words[:_MOST_WORDS]:
-            yield CHANGE, repr(word)
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
-    elif default is not None and re.fullmatch(r"\d+\.\d+", default):
-        yield WRAP, f"1 / {default}"
-
-
-def _holders(setting: Setting, node: ast.expr, name: str) -> list[str]:
-    """Returns objects in the function that should have an attribute: `config` for `theta`."""
-    beside, scope = set(setting.index.beside(name)), setting.scope(node)
-    return [
-        holder
-        for (around, holder), known in setting.index.read_of.items()
-        if around is scope and beside & set(known)
-    ][:_MOST_HOLDERS]
 
 
 def _recipes(setting: Setting, node: ast.Call, name: str) -> Iterator[str]:
@@ -130,11 +111,6 @@ def _recipes(setting: Setting, node: ast.Call, name: str) -> Iterator[str]:
             yield recipe
         elif first is not None:
             yield _adapted(recipe, absent, first)
-    if nature_of_name(name) is Nature.MASK and first is not None:
-        for maker in setting.index.mask_makers[:_MOST_RECIPES]:
-            if maker in visible:
-                yield f"{maker}({first}.shape[-2])"
-                yield f"{maker}({first})"
 
 
 def _adapted(recipe: str, absent: Sequence[str], first: str) -> str:

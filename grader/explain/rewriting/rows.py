@@ -13,7 +13,6 @@ from grader.explain.rewriting.program.vocabulary import Nature
 
 _SLICES = ("$a:$b", "$a:", ":$b")
 _TURNS = (".transpose($*axes)", ".mT", ".T")
-_ENTRIES = ("$a,", "$a, $b", "$a, $b, $c")
 _COPY = '__import__("copy").deepcopy'
 
 ROWS: tuple[Row, ...] = (
@@ -56,12 +55,6 @@ ROWS: tuple[Row, ...] = (
         ("(-$a, $b)", "($a, -$b)"),
         ("[$a, -$b]", "[-$a, $b]"),
         ("[-$a, $b]", "[$a, -$b]"),
-    ),
-    *rows(
-        "the kind of brackets",
-        SLIP,
-        *((f"$x + ({more})", f"$x + [{more}]") for more in _ENTRIES),
-        *((f"$x + [{more}]", f"$x + ({more})") for more in _ENTRIES),
     ),
     *rows(
         "what a condition applies to",
@@ -124,7 +117,6 @@ ROWS: tuple[Row, ...] = (
         ("$x.repeat_interleave($n, dim=0)", "$x.repeat($n, 1)"),
         ("$x.repeat_interleave($n, dim=0)", "$x.repeat($n, 1, 1)"),
     ),
-    *rows("a list that repeats one element", CHANGE, ("[$x[$i]] * $n", "$x")),
     *rows(
         "what is counted",
         CHANGE,
@@ -134,11 +126,6 @@ ROWS: tuple[Row, ...] = (
             (f"sum({size} for $p in $x)", "sum($p.numel() for $p in $x)")
             for size in ("len($p)", "$p.shape[$axis]", "$p.size($axis)", "$p.dim()")
         ),
-    ),
-    *rows(
-        "the order of the loops",
-        SLIP,
-        ("[$x for $a in $p for $b in $q]", "[$x for $b in $q for $a in $p]"),
     ),
     *rows(
         "how parts are joined",

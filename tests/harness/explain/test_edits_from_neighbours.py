@@ -187,28 +187,11 @@ MOVED = {
         "    if bias:\n        count += m\n        count += n\n    return count",
         "    if bias:\n        count += m\n    count += n\n    return count",
     ),
-    "a branch that the one before excludes": (
-        "    if bias:\n        count += m\n    if turn:\n        count += n\n    return count",
-        "    if bias:\n        count += m\n    elif turn:\n        count += n\n    return count",
-    ),
-    "a branch that the one before should exclude": (
-        "    if bias:\n        count += m\n    elif turn:\n        count += n\n    return count",
-        "    if bias:\n        count += m\n    if turn:\n        count += n\n    return count",
-    ),
 }
-_TWO_BRANCHES = (
-    "        count += m\n    return count",
-    "        count += m\n    if turn:\n        count += n\n    return count",
-)
 BEFORE = {
     "a statement outside its condition": (
         "        count += m\n",
         "        count += m\n        count += n\n",
-    ),
-    "a branch that the one before excludes": _TWO_BRANCHES,
-    "a branch that the one before should exclude": (
-        _TWO_BRANCHES[0],
-        _TWO_BRANCHES[1].replace("    if turn", "    elif turn"),
     ),
 }
 

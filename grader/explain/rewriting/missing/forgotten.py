@@ -41,8 +41,6 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_value = is_value or (is_element and isinstance(setting.parent(parent), ast.Assign))
     is_operand = isinstance(parent, ast.BinOp)
     is_given = isinstance(parent, ast.Call) and node in parent.args
-    if isinstance(parent, ast.Attribute) and isinstance(node, ast.Name):
-        yield from _projected(setting, node)
     if not (is_value or is_operand or is_given):
         return
     if is_value:
@@ -76,16 +74,6 @@ def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     for layer in setting.scopes.idle_layers(node)[:_MOST]:
         subject = _NEVER_USED.format(layer)
         yield wrap(setting, node, f"{layer}(", ")", "forgotten", CHANGE, subject)
-
-
-def _projected(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields `(x @ w.T).method()` for `x.method()`, with a weight that is never read."""
-    if setting.scopes.nature(node) is not Nature.TENSOR:
-        return
-    for name, nature in unused(setting, node):
-        if nature is Nature.WEIGHT:
-            for after in (f" @ {name}.T)", f" @ {name})"):
-                yield wrap(setting, node, "(", after, "forgotten", CHANGE, _NEVER_USED.format(name))
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:

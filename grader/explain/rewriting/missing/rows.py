@@ -163,13 +163,6 @@ MISSING: tuple[Row, ...] = (
         mask=_MASK,
     ),
     *rows(
-        "the axes of a mask",
-        WRAP,
-        ("$mask", "$mask.transpose(-2, -1)"),
-        at=(Position.STORED, *_PASSED),
-        mask=_MASK,
-    ),
-    *rows(
         _TRUE,
         WRAP,
         *with_text("$mask", ".tril()", ".triu()"),
