@@ -239,6 +239,8 @@ def _dtype_advice(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterat
 class InFull:
     """A `Wording` that gives every known detail."""
 
+    names_lines = True
+
     def raised(self, raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
         """Returns a fault that names the exception, its line and its operands, and explains it."""
         return fault_of(raised, adapter, call)
@@ -248,10 +250,6 @@ class InFull:
         line = trace(wrong_with(adapter, value, call))
         said = refusal_in_words(adapter, value, call, line)
         return StudentFault(Status.FAILED, said, where_of(line))
-
-    def origin(self, trace: Trace, what: Traced) -> Line | None:
-        """Returns the line that `trace` finds."""
-        return trace(what)
 
     def printed(self, text: str) -> Sequence[str]:
         """Returns the last lines of a printed text."""

@@ -259,7 +259,12 @@ Trace = Callable[[Traced], Line | None]
 
 
 class Wording(Protocol):
-    """The words for a submission's faults; they never change the outcome of a test."""
+    """The words for a submission's faults; they never change the outcome of a test.
+
+    `names_lines` is whether calls are repeated to find the line that produced a result.
+    """
+
+    names_lines: bool
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """Returns the fault for an exception in `call`, or in the import if `call` is None."""
@@ -269,9 +274,6 @@ class Wording(Protocol):
 
         `trace` finds the line that produced it.
         """
-
-    def origin(self, trace: Trace, what: Traced, /) -> Line | None:
-        """Returns the line that produced a result, if this wording names lines."""
 
     def printed(self, text: str, /) -> Sequence[str]:
         """Returns lines on what the submission printed before its process was lost."""
@@ -283,6 +285,8 @@ class Plainly:
     Exceptions, values and output of a call may hold the inputs on which a submission is graded. A
     submission that is being imported knows none of them.
     """
+
+    names_lines = False
 
     def raised(self, raised: Raised, adapter: str, call: Call | None = None, /) -> StudentFault:
         """Returns the fault; of an exception in a call it names the type only, if built in."""
@@ -299,10 +303,6 @@ class Plainly:
         """Returns the fault, without the value."""
         said = f"{adapter.name} returned something of another type or shape than it must"
         return StudentFault(Status.FAILED, said)
-
-    def origin(self, _trace: Trace, _what: Traced) -> Line | None:
-        """Returns None: verdicts do not repeat calls to trace lines."""
-        return None
 
     def printed(self, _text: str) -> Sequence[str]:
         """Returns nothing."""

@@ -34,6 +34,7 @@ from grader.testing.kinds import Anything, DictType, Kind
 from grader.testing.outcome import (
     Returned,
     StudentFault,
+    Trace,
     Wording,
     looking,
     observed,
@@ -140,8 +141,7 @@ class Student(Maker):
             if gradient is None:
                 # Only the gradient of this input is followed: others may end elsewhere.
                 call = self._call(inputs, wrt=(name,), cotangent=cotangent, part=part)
-                trace = functools.partial(self._origin, call)
-                line = self._wording.origin(trace, Traced.GRADIENT)
+                line = self._origin(call, Traced.GRADIENT)
                 said = (
                     f"no gradient reaches {name}: the result must depend on it, and through torch "
                     "operations only (no .detach(), .item(), .data, numpy, torch.no_grad() or "
@@ -235,6 +235,8 @@ class Student(Maker):
 
     def _origin(self, call: Call, what: Traced) -> Line | None:
         """Returns the line behind a result, found by tracing the same call again, if any."""
+        if not self._wording.names_lines:
+            return None
         try:
             return self._ask(replace(call, trace=what)).origin
         except StudentFault:
@@ -262,12 +264,7 @@ class Student(Maker):
                 self._remember(part, None, arguments)
         if not isinstance(tensor, torch.Tensor):
             return
-
-        def trace(what: Traced) -> Line | None:
-            if call is None:
-                return None
-            return self._wording.origin(functools.partial(self._origin, call), what)
-
+        trace: Trace = functools.partial(self._origin, call) if call else lambda _: None
         axes = axis_names(annotated, tensor.ndim)
         step = call.last if call else None
         before = value_before(step, steps)

@@ -120,6 +120,7 @@ def test_a_wrong_entry_is_refused_with_its_key(tmp_path: Path, table: str, said:
         ("", "lists no exercise: give each one its points"),
         ("exercises = 3", "exercises must be a table of numbers"),
         ("exercises = {run_x = 0.125}", "run_x must be worth whole hundredths of a point, as 0.12"),
+        ("exercises = {run_x = nan}", "exercises: run_x must be a number from 0 on, not nan"),
         ("exercises = {run_x = 1e308}", "exercises: run_x must be a number from 0 on, not 1e+308"),
         (f"exercises = {{run_x = {'9' * 400}}}", "exercises: run_x must be a number from 0 on"),
     ],

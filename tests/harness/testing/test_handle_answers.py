@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
 
@@ -108,9 +106,7 @@ LINE = Line("a.py", 3, "return x")
 class Tracing(Plainly):
     """Words that name lines."""
 
-    def origin(self, trace: Any, what: Traced) -> Line | None:
-        found: Line | None = trace(what)
-        return found
+    names_lines = True
 
 
 def test_the_line_behind_a_result_is_found_by_the_same_call():

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from grader.core.verdict import Aspect, Measurement, Status, Where
-from grader.core.wire.calls import Answer, Call, Frame, Raised, Traced, Use
+from grader.core.wire.calls import Answer, Call, Frame, Raised, Use
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign
 from grader.testing import outcome
@@ -257,7 +257,7 @@ def test_a_plain_verdict_names_neither_values_nor_lines():
         Status.FAILED,
         "run_x returned something of another type or shape than it must",
     )
-    assert own.origin(lambda _: LINE, Traced.DTYPE) is None
+    assert not own.names_lines
     assert own.printed("3.5") == ()
 
 
