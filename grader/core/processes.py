@@ -14,7 +14,10 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+from grader.core.names import CPU
 
 _PR_SET_PDEATHSIG = 1
 
@@ -64,6 +67,29 @@ def is_alive(pid: int) -> bool:
             return True
         return not Path("/proc/self").exists()
     return stat.rpartition(b")")[2].split()[0] != b"Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The limits of one worker.
+
+    `memory`, `disk` and `file_size` (for a single file) are in bytes. `files` bounds the files on
+    disk, `threads` the threads, and `cpu_seconds` the processor time. `device` is the device beside
+    the CPU, as torch names it.
+    """
+
+    memory: int
+    disk: int = 256 << 20
+    files: int = 10_000
+    file_size: int = 64 << 20
+    threads: int = 256
+    cpu_seconds: int = 600
+    device: str = CPU
+
+    @property
+    def with_gpu(self) -> bool:
+        """Returns whether the device is a GPU."""
+        return self.device.partition(":")[0] == "cuda"
 
 
 if sys.platform == "linux":

@@ -1,4 +1,4 @@
-"""The time, memory and disk that one worker may use."""
+"""The time that one worker takes and may take."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-
-from grader.core.names import CPU
 
 # Seconds. Shorter times are not worth asking the kernel about.
 _SHORT = 0.05
@@ -119,22 +117,6 @@ def _delayed(descriptor: int) -> float:
         return int(os.pread(descriptor, 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """The bytes of memory, bytes and files on disk, threads and processor time of one worker.
-
-    Processor time is in seconds. `device` is the device beside the CPU, as torch names it.
-    """
-
-    memory: int
-    disk: int = 256 << 20
-    files: int = 10_000
-    file_size: int = 64 << 20
-    threads: int = 256
-    cpu_seconds: int = 600
-    device: str = CPU
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import torch
 
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import CPU
+from grader.core.processes import Allowance
 from grader.core.scratch import PASSABLE, removed_afterwards
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
@@ -24,7 +25,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.claims import Uses
 from grader.sandbox.environment import Environment
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, ForkServers
-from grader.sandbox.limits import Allowance, Patience
+from grader.sandbox.limits import Patience
 from grader.sandbox.session import Session, SessionLimits
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.outcome import Wording

@@ -15,6 +15,7 @@ from pathlib import Path
 from grader.core.assignment import WALL_FACTOR
 from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.names import CPU
+from grader.core.processes import Allowance
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
@@ -24,7 +25,7 @@ from grader.core.wire.values import Value
 from grader.sandbox.claims import Uses, redacted, with_what_was_not_run, without_places
 from grader.sandbox.environment import Environment
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
-from grader.sandbox.limits import PRICE_OF_JUDGE, Allowance, Patience
+from grader.sandbox.limits import PRICE_OF_JUDGE, Patience
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault, Wording

@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from grader.core.processes import is_alive
+from grader.core.processes import Allowance, is_alive
 from grader.core.scratch import remove
 from grader.core.submission import Submission
 from grader.core.verdict import Status
@@ -40,7 +40,7 @@ from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_tr
 from grader.core.wire.values import BadFrame
 from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
-from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
+from grader.sandbox.limits import Clock, Exceeded, Late, Patience, Taken
 from grader.sandbox.usage_watch import UsageWatch, out_of_memory
 from grader.testing.outcome_cache import Reply
 

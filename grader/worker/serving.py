@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
+from grader.core.processes import Allowance
 from grader.core.wire.calls import Answer, Call, Raised, Receiving, encode_answer
 from grader.core.wire.frames import decode, encode, receive
 from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, as_plain
@@ -21,7 +22,6 @@ from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, t
 from grader.core.wire.values import BadFrame, Foreign
 from grader.worker.confinement.layers import (
     InheritedState,
-    ProcessLimits,
     close_descriptors,
     confine,
 )
@@ -47,7 +47,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     order, _ = decode(receive(lambda size: _receive_exactly(channel, size)), trusted=True)
     root, scratch = Path(order["root"]), Path(order["scratch"])
     _settle(scratch)
-    confined = confine(root, scratch, ProcessLimits(**order["bounds"]), inherited)
+    confined = confine(root, scratch, Allowance(**order["bounds"]), inherited)
     channel.sendall(encode(confined, {}))
     _tell_where_if_asked(channel.fileno())
     do_without_forking()

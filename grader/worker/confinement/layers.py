@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.core.processes import Allowance
 from grader.worker.confinement.file_tree import (
     enter_own_scratch,
     restrict_files,
@@ -133,30 +134,7 @@ _SPARE_ADDRESSES = 24 << 30
 _COUNTS_PER_NAMESPACE = (5, 14)
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessLimits:
-    """The limits of a worker, which has them from the grader's `Allowance`, field by field.
-
-    `memory`, `disk` and `file_size` (for a single file) are in bytes. `files` bounds the files on
-    disk, `threads` the threads, and `cpu_seconds` the processor time. `device` is the device beside
-    the CPU, as torch names it.
-    """
-
-    memory: int
-    disk: int
-    files: int
-    file_size: int
-    threads: int
-    cpu_seconds: int
-    device: str
-
-    @property
-    def with_gpu(self) -> bool:
-        """Returns whether the device is a GPU."""
-        return self.device.partition(":")[0] == "cuda"
-
-
-def limit_resources(bounds: ProcessLimits, inherited: InheritedState) -> list[str]:
+def limit_resources(bounds: Allowance, inherited: InheritedState) -> list[str]:
     """Sets the limits of this process, soft and hard; returns those that the kernel keeps alone.
 
     Private memory is bounded (RLIMIT_DATA), because it is really used; thread stacks count too. The
@@ -202,7 +180,7 @@ def _set(what: int, limit: int) -> None:
 
 
 def confine(
-    root: Path, scratch: Path, bounds: ProcessLimits, inherited: InheritedState
+    root: Path, scratch: Path, bounds: Allowance, inherited: InheritedState
 ) -> dict[str, Any]:
     """Applies every layer to this process, which then reads below `root` and writes to `scratch`.
 

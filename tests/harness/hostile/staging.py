@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.sandbox.limits import Allowance
+from grader.core.processes import Allowance
 from tests.harness.hostile import odd_files
 
 HERE = Path(__file__).parent

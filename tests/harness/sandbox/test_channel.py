@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.processes import Allowance
 from grader.core.verdict import Status
 from grader.core.wire.frames import FrameBounds, decode, encode, receive
 from grader.core.wire.values import BadFrame
 from grader.sandbox.fork_server import _ask_for_senders, _received
-from grader.sandbox.limits import Allowance
 from grader.sandbox.worker import Exchange, WorkerLost, _bounds
 from grader.sandbox.zygote import _environment, end_of_output, hung_up
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.core.assignment import BadAssignment
-from grader.core.processes import is_alive
+from grader.core.processes import Allowance, is_alive
 from grader.core.scratch import PASSABLE, new_scratch
 from grader.core.submission import Submission
 from grader.core.verdict import Status
@@ -22,7 +22,7 @@ from grader.core.wire.frames import Received
 from grader.sandbox import fork_server
 from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, ForkServers, starting_zygote
-from grader.sandbox.limits import Allowance, Patience
+from grader.sandbox.limits import Patience
 from grader.sandbox.preparation import require_device
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.sandbox.zygote import Zygote

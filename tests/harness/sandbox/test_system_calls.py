@@ -18,12 +18,13 @@ from typing import Any
 import pytest
 
 from grader.core.assignment import find_assignment
+from grader.core.processes import Allowance
 from grader.core.scratch import PASSABLE, new_scratch
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
 from grader.grading.fingerprints import hashes_by_test
 from grader.sandbox.fork_server import ForkServer, warm_zygote
-from grader.sandbox.limits import Allowance, Patience
+from grader.sandbox.limits import Patience
 from grader.sandbox.worker import Worker
 from grader.testing.outcome_cache import decoded
 from grader.worker.confinement.seccomp import (

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from grader.core.processes import Allowance
 from grader.sandbox import limits
-from grader.sandbox.limits import Allowance, Clock, Exceeded, Late, Patience, Taken
+from grader.sandbox.limits import Clock, Exceeded, Late, Patience, Taken
 from grader.sandbox.usage_watch import (
     Room,
     Usage,

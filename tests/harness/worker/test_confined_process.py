@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 
+from grader.core.processes import Allowance
 from grader.worker.confinement import file_tree, identity, layers
-from grader.worker.confinement.layers import InheritedState, ProcessLimits
+from grader.worker.confinement.layers import InheritedState
 from grader.worker.confinement.seccomp import prepare_filter, restrict_system_calls
 from grader.worker.confinement.seccomp_program import native_architecture, number_of
 from tests.harness.forking import folder_for_everybody, in_a_fork, refusal
@@ -32,7 +33,7 @@ pytestmark = [
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
 MB = 1 << 20
-LIMITS = ProcessLimits(1 << 30, 8 * MB, 20, 5 * MB, 50, 77, "cpu")
+LIMITS = Allowance(1 << 30, 8 * MB, 20, 5 * MB, 50, 77, "cpu")
 INHERITED = InheritedState(61200, (), (), 100 * MB, 1 << 30, ())
 
 
@@ -58,7 +59,7 @@ def test_each_limit_is_set_to_its_bound(device):
         resource.setrlimit(resource.RLIMIT_FSIZE, (MB, MB))
         before = resource.getrlimit(resource.RLIMIT_AS)
         kept = layers.limit_resources(
-            ProcessLimits(1 << 30, 8 * MB, 20, 5 * MB, 50, 77, device), INHERITED
+            Allowance(1 << 30, 8 * MB, 20, 5 * MB, 50, 77, device), INHERITED
         )
         names = ("CORE", "NOFILE", "FSIZE", "CPU", "DATA", "NPROC", "AS")
         found = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in names}

@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 import torch
 
+from grader.core.processes import Allowance
 from grader.core.wire.calls import Answer, Call, ImportReport, Sending, Use, decode_answer
 from grader.core.wire.frames import Received, decode, encode, receive
 from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, from_plain
 from grader.core.wire.trials import TextChange, Trials, decode_outcomes, encode_trials
 from grader.core.wire.values import Foreign
 from grader.worker import serving
-from grader.worker.confinement.layers import InheritedState, ProcessLimits, mapped
+from grader.worker.confinement.layers import InheritedState, mapped
 from tests.harness.waiting import until
 
 pytestmark = [
@@ -107,7 +108,7 @@ class Served:
         self.channel.settimeout(60.0)
         self.calls = Sending()
         self.hello = self.channel.recv(1)
-        limits = ProcessLimits(4 << 30, 64 << 20, 1000, 64 << 20, 200, 100, "cpu")
+        limits = Allowance(4 << 30, 64 << 20, 1000, 64 << 20, 200, 100, "cpu")
         order = {
             "root": str(root),
             "scratch": str(folder / "scratch"),
