@@ -192,7 +192,9 @@ def print_summary(
     Returns whether every submission got its grade.
     """
     found = results.outlines()
-    finals = {} if settling is None else _finals(results, settling)
+    finals: _Finals = {}
+    if settling is not None:
+        finals = {grade.submission: settling.settle(grade) for grade in results.grades()}
     people = results.people.authors if settling is None else settling.handed_in
     if found:
         shown = found[:rows]
@@ -212,10 +214,6 @@ def print_summary(
     if not_graded:
         console.print(_alarm(results, people, not_graded))
     return not not_graded
-
-
-def _finals(results: Results, settling: Settling) -> _Finals:
-    return {grade.submission: settling.settle(grade) for grade in results.grades()}
 
 
 def _is_changed(row: Outline, finals: _Finals) -> bool:

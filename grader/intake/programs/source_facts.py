@@ -203,15 +203,13 @@ def _best(found: list[Located], adapters: str) -> Located:
     return replace(chosen, note=note)
 
 
-def _notebooks(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.glob("*.ipynb")) if path.is_file()]
-
-
 def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:
     """Yields the readable notebooks that define adapters, from the level nearest to the top."""
     found = False
     for folders in ([root], *_by_depth(root)):
-        for path in (path for one in folders for path in _notebooks(one)):
+        for path in (path for one in folders for path in sorted(one.glob("*.ipynb"))):
+            if not path.is_file():
+                continue
             try:
                 located = _read(root, PurePosixPath(path.relative_to(root)), limits)
             except Unreadable:

@@ -70,11 +70,13 @@ def read_times(file: Path, known: ClassList) -> TimesTable:
         names = [cells[place] for place in who if cells[place]]
         if not names or cells[time] in ("", "-"):
             continue
-        whom = _whom(names, known)
-        if whom is None:
+        if (whom := _whom(names, known)) is None:
             strangers.append(names[0])
-        else:
-            found.append((whom, _moment(cells[time], f"{file.name}:{number}")))
+            continue
+        if (moment := moment_in(cells[time])) is None:
+            said = f"{cells[time]!r} is not a time such as 2026-10-03 23:59:00 +0200"
+            raise BadDecisions(f"{file.name}:{number}: {said}")
+        found.append((whom, moment))
     return TimesTable(tuple(found), tuple(strangers))
 
 
@@ -87,12 +89,6 @@ def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
         if whom != Whom():
             return whom
     return None
-
-
-def _moment(text: str, place: str) -> datetime.datetime:
-    if (moment := moment_in(text)) is None:
-        raise BadDecisions(f"{place}: {text!r} is not a time such as 2026-10-03 23:59:00 +0200")
-    return moment
 
 
 def _rows(file: Path) -> list[list[str]]:
