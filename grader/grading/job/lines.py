@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.core.text import Refusal
+
 
 class Role(enum.StrEnum):
     """The role of the process that answers a job's lines: judge or explainer."""
@@ -62,6 +64,10 @@ class LineChannel:
         self._listening.close()
         with contextlib.suppress(BrokenPipeError):
             self._answering.close()
+
+
+class NoJob(Refusal):
+    """A job that this machine cannot start; the text says why."""
 
 
 # With -P, no module of the current folder is imported: it may be a student's.
@@ -177,14 +183,22 @@ def start_jobs(command: Sequence[str], count: int) -> list[JobProcess]:
 
     `command` is the command of the first job, which uses its stdin and stdout. Its arguments are
     the pairs of descriptors of the other jobs. The system ends all of them with this thread.
+
+    Raises:
+        NoJob: if this machine has no process or descriptor left.
     """
-    orders, answers = [os.pipe() for _ in range(count)], [os.pipe() for _ in range(count)]
-    theirs = [(order[0], answer[1]) for order, answer in zip(orders, answers, strict=True)]
     try:
-        collector = Collector(command, theirs)
-    finally:
-        for descriptor in (one for pair in theirs for one in pair):
-            os.close(descriptor)
+        orders, answers = [os.pipe() for _ in range(count)], [os.pipe() for _ in range(count)]
+        theirs = [(order[0], answer[1]) for order, answer in zip(orders, answers, strict=True)]
+        try:
+            collector = Collector(command, theirs)
+        finally:
+            for descriptor in (one for pair in theirs for one in pair):
+                os.close(descriptor)
+    except OSError as error:
+        raise NoJob(
+            f"no job starts on this machine ({error.strerror}): grade with fewer --jobs"
+        ) from error
     ours = zip(orders, answers, strict=True)
     return [JobProcess(collector, order[1], answer[0]) for order, answer in ours]
 
