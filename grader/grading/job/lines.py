@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import json
 import os
 import select
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -187,20 +188,26 @@ def start_jobs(command: Sequence[str], count: int) -> list[JobProcess]:
     Raises:
         NoJob: if this machine has no process or descriptor left.
     """
+    pipes: list[tuple[int, int]] = []
     try:
-        orders, answers = [os.pipe() for _ in range(count)], [os.pipe() for _ in range(count)]
+        for _ in range(2 * count):
+            pipes.append(os.pipe())
+        orders, answers = pipes[:count], pipes[count:]
         theirs = [(order[0], answer[1]) for order, answer in zip(orders, answers, strict=True)]
-        try:
-            collector = Collector(command, theirs)
-        finally:
-            for descriptor in (one for pair in theirs for one in pair):
-                os.close(descriptor)
+        collector = Collector(command, theirs)
     except OSError as error:
+        _close(pipes)
         raise NoJob(
             f"no job starts on this machine ({error.strerror}): grade with fewer --jobs"
         ) from error
+    _close(theirs)
     ours = zip(orders, answers, strict=True)
     return [JobProcess(collector, order[1], answer[0]) for order, answer in ours]
+
+
+def _close(pairs: Iterable[tuple[int, int]]) -> None:
+    for descriptor in itertools.chain(*pairs):
+        os.close(descriptor)
 
 
 def _kill(group: int) -> None:

@@ -202,8 +202,10 @@ def test_a_job_that_the_machine_cannot_start_is_lost(monkeypatch):
     monkeypatch.setattr(lines, "Collector", Mock(side_effect=full))
     said = "no job starts on this machine (Resource temporarily unavailable): grade with fewer"
     assert lost(lambda: a_client().grade(TASK)) == f"{said} --jobs"
+    before = [*Path("/proc/self/fd").iterdir()]
     with pytest.raises(NoJob):
         JobClient.several(a_client()._settings, 2, 3)
+    assert len([*Path("/proc/self/fd").iterdir()]) == len(before)
 
 
 def test_a_job_that_hangs_up_is_lost(jobs):
