@@ -155,4 +155,4 @@ def meant(name: str, known: Iterable[str]) -> str:
     """Returns a question for the nearest known name, or else a list of all known names."""
     names = [str(one) for one in known]
     near = nearest(name, names)
-    return f"did you mean {near}?" if near else f"there is {', '.join(names)}"
+    return f"did you mean {near}?" if near else f"there is {', '.join(names) or 'none yet'}"

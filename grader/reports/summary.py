@@ -246,12 +246,14 @@ def _in_short(
     """Returns a line for each submission: the people, the score, and the first cause."""
     names = [Text(one_line(name, _WIDEST_NAME)) for name in _names(people, rows)]
     scores = [_score(row, finals) for row in rows]
-    widest = min(max(name.cell_len for name in names), _WIDEST_NAME)
-    taken = widest + max(score.cell_len for score in scores) + _BETWEEN
+    taken = max(score.cell_len for score in scores) + _BETWEEN
+    room = max(width - taken - _BETWEEN, _BETWEEN)  # or rich drops the scores
+    widest = min(max(name.cell_len for name in names), _WIDEST_NAME, room)
+    taken += widest
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True, max_width=widest, overflow="ellipsis")
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_column(no_wrap=True, max_width=max(width - taken, 1), overflow="ellipsis")
     told = {row.submission: cells for row, *cells in zip(rows, names, scores, strict=True)}
     for grade in results.grades_of(told):
         name, score = told[grade.submission]

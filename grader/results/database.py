@@ -334,15 +334,15 @@ def lock_folder(folder: Path) -> int:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise StoreError(
-            f"results cannot be written to {folder}: {error.strerror}; "
-            "name a folder of yours with --out"
+            f"results cannot be written to {folder} ({error.strerror}): "
+            "grade into a folder of yours with grader batch --out"
         ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(lock)
         raise StoreInUse(
-            f"another batch is writing to {folder}: wait until it ends, or name another --out"
+            f"another batch is writing to {folder}: wait until it ends, or grade into another one"
         ) from error
     except OSError as error:
         os.close(lock)

@@ -23,7 +23,14 @@ from grader.core.points import WISH
 from grader.core.processes import signal_name
 from grader.core.text import read
 from grader.core.verdict import Grade, Status, Verdict
-from grader.grading.job.lines import COMMAND, JobProcess, Role, StartedEarly, start_jobs
+from grader.grading.job.lines import (
+    COMMAND,
+    JobProcess,
+    NoJob,
+    Role,
+    StartedEarly,
+    start_jobs,
+)
 from grader.grading.options import Task
 from grader.intake.entry import Entry
 
@@ -185,7 +192,10 @@ class JobClient:
 
     def _become(self, role: Role) -> None:
         if self._process is None:
-            (self._process,) = start_jobs(self.command, 1)
+            try:
+                (self._process,) = start_jobs(self.command, 1)
+            except NoJob as problem:
+                raise JobLost(str(problem)) from problem
             self._is_greeted = False
             self._tell_settings()
         if not self._is_greeted:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import json
 import os
 import select
@@ -16,9 +17,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from grader.core.text import Refusal
 
 
 class Role(enum.StrEnum):
@@ -62,6 +65,10 @@ class LineChannel:
         self._listening.close()
         with contextlib.suppress(BrokenPipeError):
             self._answering.close()
+
+
+class NoJob(Refusal):
+    """A job that this machine cannot start; the text says why."""
 
 
 # With -P, no module of the current folder is imported: it may be a student's.
@@ -177,16 +184,30 @@ def start_jobs(command: Sequence[str], count: int) -> list[JobProcess]:
 
     `command` is the command of the first job, which uses its stdin and stdout. Its arguments are
     the pairs of descriptors of the other jobs. The system ends all of them with this thread.
+
+    Raises:
+        NoJob: if this machine has no process or descriptor left.
     """
-    orders, answers = [os.pipe() for _ in range(count)], [os.pipe() for _ in range(count)]
-    theirs = [(order[0], answer[1]) for order, answer in zip(orders, answers, strict=True)]
+    pipes: list[tuple[int, int]] = []
     try:
+        for _ in range(2 * count):
+            pipes.append(os.pipe())
+        orders, answers = pipes[:count], pipes[count:]
+        theirs = [(order[0], answer[1]) for order, answer in zip(orders, answers, strict=True)]
         collector = Collector(command, theirs)
-    finally:
-        for descriptor in (one for pair in theirs for one in pair):
-            os.close(descriptor)
+    except OSError as error:
+        _close(pipes)
+        raise NoJob(
+            f"no job starts on this machine ({error.strerror}): grade with fewer --jobs"
+        ) from error
+    _close(theirs)
     ours = zip(orders, answers, strict=True)
     return [JobProcess(collector, order[1], answer[0]) for order, answer in ours]
+
+
+def _close(pairs: Iterable[tuple[int, int]]) -> None:
+    for descriptor in itertools.chain(*pairs):
+        os.close(descriptor)
 
 
 def _kill(group: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import queue
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -20,9 +22,9 @@ from grader.core.explanation import Told, Words
 from grader.core.points import WISH
 from grader.core.text import written
 from grader.core.verdict import Status
-from grader.grading.job import client
+from grader.grading.job import client, lines
 from grader.grading.job.client import JobClient, JobLost, turn_on
-from grader.grading.job.lines import JobProcess
+from grader.grading.job.lines import JobProcess, NoJob
 from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.export_fixtures import a_grade, a_verdict
@@ -196,6 +198,18 @@ def test_a_lost_judge_is_reported_with_its_end(jobs, lines, code, said):
         jobs.started[0].says(READY, GRADED)
     assert own.grade(TASK) == GRADE
     assert len(jobs.started) == (1 if is_the_judge else 2)
+
+
+def test_a_job_that_the_machine_cannot_start_is_lost(monkeypatch):
+    """Its submission is not graded, and the batch goes on."""
+    full = BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+    monkeypatch.setattr(lines, "Collector", Mock(side_effect=full))
+    said = "no job starts on this machine (Resource temporarily unavailable): grade with fewer"
+    assert lost(lambda: a_client().grade(TASK)) == f"{said} --jobs"
+    before = [*Path("/proc/self/fd").iterdir()]
+    with pytest.raises(NoJob):
+        JobClient.several(a_client()._settings, 2, 3)
+    assert len([*Path("/proc/self/fd").iterdir()]) == len(before)
 
 
 def test_a_job_that_hangs_up_is_lost(jobs):

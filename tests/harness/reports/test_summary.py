@@ -348,6 +348,16 @@ def test_long_lines_are_folded_to_the_terminal_width(width: int, stored: Stored)
     assert short.partition("\n\n")[0].count("\n") == 1
 
 
+def test_points_are_printed_in_full_however_narrow_the_terminal_is(stored: Stored) -> None:
+    """Names and causes are shortened instead."""
+    verdict = a_verdict("run_parameter_count")
+    name = "a-long-name-of-somebody"
+    results = stored(a_grade(verdict, name=name, status=GradeStatus.GRADED))
+    row, *_ = printed(print_summary, results, width=20).splitlines()
+    points = f"{verdict.max_score:g}"
+    assert f"{points} / {points}" in row
+
+
 def test_colours_are_printed_only_to_terminals_without_no_color(
     monkeypatch: pytest.MonkeyPatch, stored: Stored
 ) -> None:
