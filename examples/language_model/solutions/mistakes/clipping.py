@@ -44,6 +44,11 @@ def _always(gradients: list[Tensor], largest: float) -> None:
         gradient.mul_(largest / (size + _EPS))
 
 
+def _each_always(gradients: list[Tensor], largest: float) -> None:
+    for gradient in gradients:
+        _always([gradient], largest)
+
+
 def _numbers(gradients: list[Tensor], largest: float) -> None:
     for gradient in gradients:
         gradient.clamp_(-largest, largest)
@@ -88,6 +93,13 @@ def _all_have_gradients(parameters: Iterable[torch.nn.Parameter], max_l2_norm: f
     _by(_total)([one.grad for one in parameters], max_l2_norm)
 
 
+def _read_twice(parameters: Iterable[torch.nn.Parameter], max_l2_norm: float) -> None:
+    size = _total([one.grad for one in parameters if one.grad is not None])
+    for one in parameters:
+        if one.grad is not None and size > max_l2_norm:
+            one.grad.mul_(max_l2_norm / (size + _EPS))
+
+
 def _mistake(id: str, explanation: str, hint: str, *variants: Callable[..., None]) -> Mistake:
     return Mistake(id, explanation, hint, {"run_gradient_clipping": variants})
 
@@ -105,6 +117,12 @@ MISTAKES = (
         "Your gradients are scaled even where their norm is small enough.",
         "Where the norm is below the limit, should gradients change?",
         _clipping(_always),
+    ),
+    _mistake(
+        "clipping-each-to-the-limit",
+        "Each of your gradients is scaled to the limit by its own norm, even where it is small.",
+        "Which norm does the limit hold for, and do gradients change where it is small enough?",
+        _clipping(_each_always),
     ),
     _mistake(
         "clipping-another-norm",
@@ -151,5 +169,11 @@ MISTAKES = (
         "Your clipping fails where a parameter has no gradient.",
         "Which `.grad` does a parameter have that had no part in the loss?",
         _all_have_gradients,
+    ),
+    _mistake(
+        "clipping-parameters-read-twice",
+        "You go through the parameters twice: a generator is used up the first time.",
+        "How many parameters does your second loop see, if `model.parameters()` was passed?",
+        _read_twice,
     ),
 )

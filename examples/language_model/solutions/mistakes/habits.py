@@ -109,6 +109,11 @@ def _logarithm_near_zero(inputs: Tensor, targets: Tensor) -> Tensor:
     return -(probabilities.gather(-1, targets[:, None]).squeeze(-1) + 1e-9).log()
 
 
+def _of_each_pair_of_examples(inputs: Tensor, targets: Tensor) -> Tensor:
+    # One number of each example in a row, the other in a column. The mean is the same.
+    return torch.logsumexp(inputs, dim=-1) - inputs.gather(-1, targets[:, None])
+
+
 def _with_another_eps(x: Tensor, squared: Tensor, eps: float) -> Tensor:
     return divide_by_root(x, squared, eps / 10)
 
@@ -135,5 +140,9 @@ HABITS = (
     Habit(
         "logarithm-near-zero",
         ways(Way(("run_cross_entropy",), {"surprise": _logarithm_near_zero})),
+    ),
+    Habit(
+        "pairs-of-examples",
+        ways(Way(("run_cross_entropy",), {"surprise": _of_each_pair_of_examples})),
     ),
 )
