@@ -8,7 +8,7 @@ from typing import Any
 from ..pretokens import cut_at, longest_first
 from ..pretokens import words as words_of
 from ..tokenizer import Pair
-from ..tokenizer_training import Training, Word
+from ..tokenizer_training import Counts, Training, Word
 from . import tokenizer_counts as counts
 from .mistake import Mistake, Replacing
 from .words import with_underscores, with_word_characters
@@ -39,6 +39,17 @@ def _shorter_first(_training: Training, pairs: Counter[Pair]) -> Pair:
         return tuple(tuple(-byte for byte in token) for token in pair)
 
     return min(pairs, key=lambda pair: (-pairs[pair], order(pair)))
+
+
+def _greatest_text(errors: str) -> Callable[[Training, Counter[Pair]], Pair]:
+    def best(_training: Training, pairs: Counter[Pair]) -> Pair:
+        def order(pair: Pair) -> tuple[int, str, str]:
+            first, second = (token.decode(errors=errors) for token in pair)
+            return pairs[pair], first, second
+
+        return max(pairs, key=order)
+
+    return best
 
 
 def _rarest(_training: Training, pairs: Counter[Pair]) -> Pair:
@@ -177,6 +188,16 @@ MISTAKES = (
         dict(best=_greatest_ids, counts=counts.Numbered),
     ),
     _mistake(
+        "bpe-ties-by-text",
+        "Among equally frequent pairs you compare the tokens as texts, but their bytes decide.",
+        r"Which text does `b'\xc3'.decode('utf-8', 'replace')` give, and which does `b'\xd0'`?",
+        *(
+            dict(best=_greatest_text(errors), counts=of)
+            for errors in ("replace", "ignore")
+            for of in (Counts, counts.Recounted)
+        ),
+    ),
+    _mistake(
         "bpe-ties-shorter-first",
         "Among equally frequent pairs you take a token for greater than a longer one that begins "
         "with it.",
@@ -233,6 +254,7 @@ MISTAKES = (
         "Without special tokens your text is cut at every character: your pattern is empty then.",
         "Where does `re.split` cut a text if its pattern is an empty one?",
         dict(words=_characters_without_specials),
+        common=True,
     ),
     _mistake(
         "bpe-words-at-spaces",

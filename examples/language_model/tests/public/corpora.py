@@ -64,6 +64,11 @@ def telling(draw):
     return "\n".join(lines) + 17 * f" {e}{f}{l_}" + "\n"
 
 
+def tied_beyond_ascii():
+    """Two letters that are equally frequent; none of their bytes is a text by itself."""
+    return "".join(60 * f"{letter}\n" for letter in "Дф")
+
+
 def pairs_of(text, merges):
     """How often each pair of tokens stands in the words of a text, after some merges."""
     found = Counter()

@@ -8,6 +8,7 @@ from tests.public.corpora import (
     pairs_of,
     plain,
     telling,
+    tied_beyond_ascii,
     trainings_match,
 )
 
@@ -71,7 +72,7 @@ def test_training_merges_nothing_across_special_tokens(student, reference, draw)
 @exercise("run_train_bpe", aspect="generality")
 def test_training_on_text_beyond_ascii(student, reference, draw):
     """What is merged are bytes of UTF-8."""
-    text = telling(draw) + corpus(draw, "aéñß語文🙂", 12, 40)
+    text = telling(draw) + tied_beyond_ascii() + corpus(draw, "aéñß語文🙂", 12, 40)
     trainings_match(student, reference, text, 30)
 
 
@@ -101,5 +102,5 @@ def test_training_goes_on_from_the_counts_that_it_has(student, draw):
 @pytest.mark.parametrize("letters", ["abcd", "aéß"])
 def test_training_without_special_tokens(student, reference, draw, letters):
     """Where no special tokens are given, the text is cut into words as well."""
-    text = corpus(draw, letters, 12, 40) + "\n" + telling(draw)
+    text = corpus(draw, letters, 12, 40) + "\n" + tied_beyond_ascii() + telling(draw)
     trainings_match(student, reference, text, 20, special_tokens=())
