@@ -102,5 +102,5 @@ def test_training_goes_on_from_the_counts_that_it_has(student, draw):
 @pytest.mark.parametrize("letters", ["abcd", "aéß"])
 def test_training_without_special_tokens(student, reference, draw, letters):
     """Where no special tokens are given, the text is cut into words as well."""
-    text = corpus(draw, letters, 12, 40) + "\n" + telling(draw)
+    text = corpus(draw, letters, 12, 40) + "\n" + tied_beyond_ascii() + telling(draw)
     trainings_match(student, reference, text, 20, special_tokens=())
