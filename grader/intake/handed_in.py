@@ -37,7 +37,14 @@ from grader.intake.copying import (
     survey,
 )
 from grader.intake.entry import Entry, Piece
-from grader.intake.limits import CODE, DEFAULT_LIMITS, DOWNLOAD_LIMITS, is_clutter_item
+from grader.intake.limits import (
+    CODE,
+    DEFAULT_LIMITS,
+    DOWNLOAD_LIMITS,
+    NOTEBOOKS,
+    is_clutter_item,
+    name_as_written,
+)
 from grader.intake.open_folder import (
     FolderItem,
     OpenFolder,
@@ -217,15 +224,17 @@ def _listed(folder: OpenFolder, place: Parts) -> list[FolderItem]:
 def fingerprint(entry: Entry) -> str:
     """Returns the SHA-256, in hexadecimal, of the paths and contents that would be copied.
 
-    For an archive or a single file, hashes its bytes up to the limit. Raises nothing: unreadable
-    content has a hash too.
+    For an archive or a single file, hashes its bytes up to the limit, and a notebook's name, which
+    its copy keeps. Raises nothing: unreadable content has a hash too.
     """
     try:
         with handed_in(entry) as handed:
             if isinstance(handed.source, OpenFolder):
                 return _of_folder(handed.source)
             whole = _of_content(chunks(handed.source, DEFAULT_LIMITS.archive))
-            return _digest(b"file", os.fsencode(Path(handed.name).suffix.lower()), whole)
+            name = name_as_written(handed.name)
+            kind = name if name.endswith(NOTEBOOKS[0]) else Path(handed.name).suffix.lower()
+            return _digest(b"file", os.fsencode(kind), whole)
     except Exception as problem:  # the content may be hostile: intake says what is wrong with it
         return _digest(b"cannot be had", str(problem).encode("utf-8", "backslashreplace"))
 

@@ -313,6 +313,18 @@ def test_the_fingerprint_changes_only_with_copied_files(home: Path) -> None:
     assert fingerprint(entry) not in (first, second)
 
 
+def test_the_fingerprint_has_the_name_under_which_a_file_is_copied(tmp_path: Path) -> None:
+    """Equal notebooks of two people share no words, because these name the notebook."""
+
+    def kept(name: str) -> str:
+        (tmp_path / name).write_bytes(b"{}")
+        return fingerprint(Entry("one", tmp_path / name))
+
+    assert kept("alice.ipynb") != kept("bob.ipynb")
+    assert kept("alice.ipynb") == kept("alice.ipynb.json")
+    assert kept("alice.py") == kept("bob.py"), "both are copied as adapters.py"
+
+
 def test_unreadable_submissions_have_different_fingerprints(tmp_path: Path) -> None:
     """Hashing neither raises nor blocks."""
     os.mkfifo(tmp_path / "fifo")
