@@ -200,6 +200,7 @@ class Results:
             with (
                 replaced(path) as partial,
                 partial.open("w", encoding="utf-8", newline="\n") as file,
+                reading(self.file),
             ):
                 file.writelines(f"{line_of(grade)}\n" for grade in self.grades())
                 file.flush()

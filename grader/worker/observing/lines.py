@@ -15,6 +15,7 @@ import contextlib
 import functools
 import importlib.abc
 import importlib.machinery
+import inspect
 import linecache
 import os
 import shutil
@@ -24,9 +25,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures.thread import _WorkItem
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Self
 
+import numpy
 import torch
 from torch.utils._python_dispatch import (
     TorchDispatchMode,
@@ -74,7 +76,9 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _noting(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def noted(*args: Any, **kwargs: Any) -> Any:
-            self.elsewhere = True
+            # Torch lists numbers to print them, too.
+            if sys._getframe(1).f_globals is not _OF_TEXTS:
+                self.elsewhere = True
             return method(*args, **kwargs)
 
         return noted
@@ -326,12 +330,31 @@ _UNCOUNTED: dict[str, CodeType | None] = {
 }
 
 
+def _code_of(module: ModuleType) -> Iterator[CodeType]:
+    """Yields the code of a module's functions and methods, and of all that these define."""
+    owners = [module, *(one for one in vars(module).values() if isinstance(one, type))]
+    named = (one for owner in owners for one in vars(owner).values() if callable(one))
+    functions = (one for one in map(inspect.unwrap, named) if isinstance(one, FunctionType))
+    left = [one.__code__ for one in functions if one.__globals__ is vars(module)]
+    while left:
+        yield (code := left.pop())
+        left += (one for one in code.co_consts if isinstance(one, CodeType))
+
+
+# The code that prints tensors and arrays, with what it calls for each number or row.
+_TEXTS = torch._tensor_str
+_ARRAYS = sys.modules[inspect.unwrap(numpy.array2string).__globals__["__name__"]]
+_HELPING = (torch.Tensor.__format__, torch.Tensor.__iter__, torch.Tensor.__len__)
+_PRINTING = {*_code_of(_TEXTS), *_code_of(_ARRAYS), *(one.__code__ for one in _HELPING)}
+_OF_TENSORS, _OF_TEXTS, _OF_ARRAYS = vars(torch._tensor), vars(_TEXTS), vars(_ARRAYS)
+
+
 class LineCounter:
     """An observer of a call: it counts the lines that run, including those of libraries.
 
     A line counts each time it runs; functions written in C add nothing to the line that calls them.
-    Every file counts, because code can claim to be of any file. The count is `MOST_LINES` if
-    something stops the counting.
+    Every file counts, because code can claim to be of any file. Only the code that prints tensors
+    and arrays does not. The count is `MOST_LINES` if something stops the counting.
     """
 
     def __init__(self) -> None:
@@ -373,8 +396,12 @@ class LineCounter:
         return bool(open_before & self._open.keys() - running)
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        # Code that names these attributes may stop the counting of a frame for a while. Calling a
-        # function here would stop it as well, near the limit of recursion.
+        # Calling a function here would stop the counting, near the limit of recursion.
+        scope = frame.f_globals
+        may_print = scope is _OF_TENSORS or scope is _OF_TEXTS or scope is _OF_ARRAYS
+        if may_print and frame.f_code in _PRINTING:
+            return None
+        # Code that names these attributes may stop the counting of a frame for a while.
         names = frame.f_code.co_names
         self._is_blind |= frame in self._open or "f_trace" in names or "f_trace_lines" in names
         self._open[frame] = None

@@ -198,7 +198,7 @@ TRACED = [
     # The lines of `run` for float32[2, 3], the property, and the line that gave it, from 1.
     (("y = 2 * x", "return y.half()"), Traced.DTYPE, 2),
     (("y = x.half()", "z = torch.ones(3).half()", "return y + z"), Traced.DTYPE, 1),
-    (("y = x.double()", "z = torch.ones(3, dtype=torch.float64)", "return z"), Traced.DTYPE, 3),
+    (("y = x.double()", "z = torch.ones(3, dtype=torch.float64)", "return z"), Traced.DTYPE, 2),
     (("y = x.argmax(-1)", "z = y + 1", "return z"), Traced.DTYPE, 1),
     (("y = x.argmax(-1)", "z = (y > 1)", "return z.long()"), Traced.DTYPE, 3),
     (("return helper(x)", "def helper(x): return [x]"), Traced.TYPE, 2),

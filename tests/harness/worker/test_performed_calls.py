@@ -207,6 +207,12 @@ def test_work_that_is_not_counted_is_noted(function):
     assert not answer_to(lambda x: 2 * x.sum().item() * x, count_work=True).work.elsewhere
 
 
+def test_a_printed_tensor_is_no_work_outside_of_torch(capsys):
+    """Torch lists the numbers that it prints, and more of them are more lines of its own."""
+    assert not answer_to(lambda x: print(x), count_work=True).work.elsewhere
+    assert "1." in capsys.readouterr().out
+
+
 def test_work_in_threads_of_the_call_is_counted():
     def function(x: torch.Tensor) -> torch.Tensor:
         made: list[torch.Tensor] = []
