@@ -16,6 +16,7 @@ from opcode import opmap
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+from grader.worker.exceptions.raising import AbsentModule
 from grader.worker.multiprocessing.processes import inherited
 
 _OPERATORS = (
@@ -102,8 +103,8 @@ for _operation in _OPERATORS:
     setattr(Stub, f"__{_operation}__", _operator(_operation))
 
 
-class StubModule(ModuleType):
-    """An absent package, or a module of one, that can be imported; some names of it may work."""
+class StubModule(AbsentModule):
+    """An absent module with an object for each name; some names of it may work."""
 
     def __init__(self, name: str, phase: Phase, working: Mapping[str, Any]) -> None:
         super().__init__(name)

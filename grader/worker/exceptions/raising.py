@@ -28,11 +28,14 @@ from grader.worker.observing.expression import (
     value_of,
 )
 from grader.worker.observing.lines import own_file
-from grader.worker.stub_packages import StubModule
 
 _NAMES = 2000
 _BASES = (object, torch.nn.Module)
 _ALL_NAMES = re.compile(r"^[ \t]*(from ([\w.]+) import \*)", re.MULTILINE)
+
+
+class AbsentModule(ModuleType):
+    """An absent package, or a module of one, that can be imported; at home there are none."""
 
 
 def suggestion(exception: BaseException, root: Path) -> str:
@@ -62,7 +65,7 @@ def _of_all_names(frame: FrameType) -> str:
     """Returns the import of all names of an absent package in a frame's file, or an empty text."""
     text = "".join(linecache.getlines(frame.f_code.co_filename))
     for statement, name in _ALL_NAMES.findall(text):
-        if isinstance(sys.modules.get(name), StubModule):
+        if isinstance(sys.modules.get(name), AbsentModule):
             return str(statement)
     return ""
 
