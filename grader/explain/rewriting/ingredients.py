@@ -111,6 +111,11 @@ def _recipes(setting: Setting, node: ast.Call, name: str) -> Iterator[str]:
             yield recipe
         elif first is not None:
             yield _adapted(recipe, absent, first)
+    if nature_of_name(name) is Nature.MASK and first is not None:
+        for maker in setting.index.mask_makers[:_MOST_RECIPES]:
+            if maker in visible:
+                yield f"{maker}({first}.shape[-2])"
+                yield f"{maker}({first})"
 
 
 def _adapted(recipe: str, absent: Sequence[str], first: str) -> str:

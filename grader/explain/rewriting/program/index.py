@@ -19,6 +19,7 @@ from grader.explain.rewriting.program.declarations import (
     declared_in,
 )
 from grader.explain.rewriting.program.source import LIBRARIES, Function, Program, Scope, callee
+from grader.explain.rewriting.program.vocabulary import Nature, in_use
 
 _CALLED = ("__call__", "forward")
 _MOST_ATTRIBUTES = 20
@@ -142,6 +143,17 @@ class ProgramIndex:
             (name, one.needed[1:])
             for name, one in self.functions.items()
             if one.needed and not name[:1].isupper() and not name.startswith(("run_", "__"))
+        ]
+
+    @functools.cached_property
+    def mask_makers(self) -> list[str]:
+        """Returns the functions that are named like masks and need exactly one argument."""
+        return [
+            name
+            for name, one in self.functions.items()
+            if len(one.needed) == 1
+            and in_use().suits(name.lower(), Nature.MASK)
+            and not name[:1].isupper()
         ]
 
     @functools.cached_property
