@@ -1,6 +1,5 @@
 """Whole submissions: the example class, the seeds' mistakes, the references, the stubs."""
 
-import json
 import shutil
 import tomllib
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from grader.core.verdict import Grade
 from grader.reports.standing import standings
+from grader.results.store import Store
 from tests.harness.marks import asked_for, rest_slow
 
 pytestmark = pytest.mark.process
@@ -40,8 +40,7 @@ def grades(request, grader, tmp_path_factory) -> dict[str, Grade]:
                 copy(entry, chosen / entry.name)
     done = grader("batch", chosen, others, "--no-explain", "--out", out)
     assert done.returncode == 0, done.stderr
-    rows = map(json.loads, (out / "results.jsonl").read_text().splitlines())
-    return {row["submission"]: Grade.from_json(row) for row in rows}
+    return {grade.submission: grade for grade in Store.read(out).grades()}
 
 
 def stage_half_precision(folder: Path) -> None:

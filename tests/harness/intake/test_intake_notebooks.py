@@ -50,7 +50,7 @@ def run(submission: Submission, program: str) -> subprocess.CompletedProcess[str
         f"module = importlib.import_module({submission.module!r})\n"
     )
     return subprocess.run(
-        [sys.executable, "-I", "-S", "-c", begin + program],
+        [sys.executable, "-I", "-c", begin + program],
         cwd=submission.root,
         capture_output=True,
         text=True,
