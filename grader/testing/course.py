@@ -103,9 +103,13 @@ class Foundations:
         one, _, other = mistake.partition(AND)
         return self.combined(one, other).get(exercise, ())
 
-    def resting_on(self, exercise: str) -> set[str]:
-        """Returns an exercise, and those that may build on it directly."""
-        return {exercise, *(name for name, below in self.builds_on.items() if exercise in below)}
+    def sharing_with(self, exercise: str) -> set[str]:
+        """Returns the exercises that may run an exercise's code.
+
+        They are the exercise itself, those that may build on it, and those that it may build on.
+        """
+        above = (name for name, below in self.builds_on.items() if exercise in below)
+        return {exercise, *above, *self.builds_on.get(exercise, ())}
 
     def shared(self, exercise: str, root: str) -> list[str]:
         """Returns the mistakes that can be made in both of two exercises."""

@@ -194,8 +194,8 @@ class Explainer:
         wrong, tests = self._wrong(statuses, seen, depends), self._suite.tests
         aspects = {name: {tests[test].aspect for test in own} for name, own in wrong.items()}
         mended = workshop.mended(self._mistakes, asked, aspects, deadline)
-        resting = {name: self._suite.foundations.resting_on(name) for name in mended}
-        kept = {name: self._judged(own, statuses, passed=True) for name, own in resting.items()}
+        sharing = {name: self._suite.foundations.sharing_with(name) for name in mended}
+        kept = {name: self._judged(own, statuses, passed=True) for name, own in sharing.items()}
         left = {name: {*self._judged([name], statuses, False)} - wrong[name] for name in wrong}
         proved = {
             name: replace(one, others=frozenset(left[name]))

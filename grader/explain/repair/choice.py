@@ -53,7 +53,8 @@ class Place:
 class RepairedExercise:
     """A repair of exercises: in one line, or in one of several; `makes` holds the edits.
 
-    `spares` are other edits of the first line, for the case that a test fails with the first.
+    `spares` are other edits of the first line, then those of the next likely lines, for the case
+    that a test fails with the first.
     `besides` is a second edit that the repair needs, made for an earlier exercise. The repair
     `is_plain` if it is as small as slips are. A repair with `answers_only` fixes wrong answers,
     while calls that raised still raise, for another reason.
@@ -141,7 +142,9 @@ def chosen(
     places = tuple(_place(one.made, sources) for one in told)
     makes = tuple(one.made for one in told)
     others = [one for _, one in weighed if _line(one) == _line(told[0]) and one is not told[0]]
-    spares = tuple((_place(one.made, sources), one.made) for one in others[:_MOST_SPARES])
+    next_lines = [one for weight, one in ranked if one not in told and weight <= _UNLIKELY]
+    others = [*others[:_MOST_SPARES], *next_lines[:_MOST_SPARES]]
+    spares = tuple((_place(one.made, sources), one.made) for one in others)
     is_plain = lightest_of_all <= _PLAIN
     return RepairedExercise(places, told[0].exercises, makes, is_plain, spares)
 

@@ -416,6 +416,41 @@ def run_multihead_self_attention_with_rope(
     assert {"Changing" in v.message for v in wrong} == {False}
 
 
+@pytest.mark.slow
+def test_a_line_whose_edit_breaks_what_an_exercise_builds_on_is_not_named(judged):
+    """A new axis of the angles suits heads, and breaks the right rotation of one sequence."""
+    files = submission_files("""
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    x = in_query_or_key
+    powers = torch.arange(0, d_k, 2, dtype=torch.float32, device=x.device) / d_k
+    angles = token_positions[..., None] * theta**-powers
+    waves = torch.polar(torch.ones_like(angles), angles)
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * waves).flatten(-2).to(x.dtype)
+
+def run_multihead_self_attention_with_rope(
+    d_model, num_heads, max_seq_len, theta,
+    q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features, token_positions=None,
+):
+    def heads(w):
+        return rearrange(in_features @ w.T, "... s (h d) -> ... h s d", h=num_heads)
+
+    def turn(y):
+        m = in_features.new_ones(seq).cumsum(0) - 1 if token_positions is None else token_positions
+        return run_rope(width, theta, max_seq_len, y, m)  # astray
+
+    seq, width = in_features.shape[-2], d_model // num_heads
+    q, k, v = turn(heads(q_proj_weight)), turn(heads(k_proj_weight)), heads(v_proj_weight)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(width)
+    causal = torch.ones(seq, seq, dtype=torch.bool, device=scores.device).tril()
+    shares = torch.softmax(scores.masked_fill(~causal, float("-inf")), dim=-1)
+    return rearrange(shares @ v, "... h s d -> ... s (h d)") @ o_proj_weight.T
+""")
+    wrong = failed(judged(files), "run_multihead_self_attention_with_rope")
+    assert wrong
+    assert {(v.where.file, v.where.line) for v in wrong if v.where} <= {marked_line(files)}
+
+
 @pytest.mark.process
 def test_no_line_is_named_if_no_single_edit_fixes_the_answer(judged):
     """The message still says how far the steps are certainly right."""

@@ -57,11 +57,11 @@ def test_the_course_comes_first_on_the_path_and_once(tmp_path):
     assert sys.path.count(str(tmp_path)) == 1
 
 
-def test_an_exercise_bears_those_that_build_on_it():
-    """A change of its code may break them."""
+def test_exercises_that_build_on_each_other_may_share_code():
+    """A change of that code may break either."""
     foundations = Foundations({"b": ("a",), "c": ("b", "a"), "d": ("c",)})
-    assert foundations.resting_on("a") == {"a", "b", "c"}
-    assert foundations.resting_on("d") == {"d"}
+    assert foundations.sharing_with("a") == {"a", "b", "c"}
+    assert foundations.sharing_with("d") == {"d", "c"}
 
 
 def test_the_contract_holds_adapters_alone(tmp_path):
