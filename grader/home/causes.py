@@ -305,10 +305,11 @@ class Reasons:
         bench = self._bench
         assert bench is not None
         concerned = self._depends.concerned
-        tests = [one for one in self._tests[exercise] if one.nodeid not in concerned]
         failed = self._reruns[exercise].failed - concerned
         own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
         wrong = {one.nodeid for one in own}
+        tests = [*self._tests[exercise], *self._passed_beside(exercise, mended)]
+        tests = [one for one in tests if one.nodeid not in concerned]
         kept = {one.nodeid for one in tests} - wrong
 
         def passing(changes: Changes) -> set[str]:
@@ -325,6 +326,19 @@ class Reasons:
             return None
         finally:
             is_made(bench.try_edits, {})
+
+    def _passed_beside(self, exercise: str, mended: RepairedExercise) -> list[pytest.Function]:
+        """Returns the passed tests of other exercises that run a line of a repair."""
+        assert self._repair is not None
+        places = [place for choice in mended.choices() for place in choice.places]
+        beside = self._repair.running({(place.file, place.line) for place in places})
+        return [
+            test
+            for name in beside
+            if name != exercise
+            for test in self._tests[name]
+            if test.nodeid not in self._reruns[name].failed and not _is_silent(test)
+        ]
 
     def _not_run_with(self, exercise: str, own: Sequence[pytest.Function]) -> frozenset[str]:
         """Returns the tests that fail or may fail, without those that ran with the edit."""

@@ -10,7 +10,7 @@ import random
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,8 +150,16 @@ class HomeRepair:
         self._begun.append(search)
         return search
 
+    def running(self, lines: Collection[Line]) -> list[str]:
+        """Returns the exercises of which a few calls run one of these lines."""
+        return [name for name in self._asked if not self._passed_by(name).isdisjoint(lines)]
+
     def _lines_of(self, exercise: str) -> set[Line]:
-        """Returns the lines outside the adapters that a few calls of an exercise run.
+        """Returns the lines outside the adapters that a few calls of an exercise run."""
+        return {line for line in self._passed_by(exercise) if line[0] != _ADAPTERS}
+
+    def _passed_by(self, exercise: str) -> set[Line]:
+        """Returns the lines that a few calls of an exercise run.
 
         Takes calls with wrong answers if there are any.
         """
@@ -162,9 +170,7 @@ class HomeRepair:
             passed: Sequence[Passed] = ()
             with contextlib.suppress(MemoryError, TooLong):
                 passed = self._bench.try_edits(Trials(calls, 0, (), 1.0, len(calls))).passed
-            self._passed[exercise] = {
-                (one.file, line) for one in passed if one.file != _ADAPTERS for line in one.lines
-            }
+            self._passed[exercise] = {(one.file, line) for one in passed for line in one.lines}
         return self._passed[exercise]
 
 

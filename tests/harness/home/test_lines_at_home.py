@@ -39,9 +39,10 @@ PUBLIC = {
             assert_matches(student(x), reference(x))
 
         @exercise("run_count")
-        def test_counts(student, reference, draw):
+        @pytest.mark.parametrize("shape", [(2, 3), (7,), (2, 1), (2, 2, 2, 3)], ids=str)
+        def test_counts(student, reference, draw, shape):
             '''The numbers are counted.'''
-            x = draw(2, 3)
+            x = draw(*shape)
             assert_matches(student(x), reference(x))
         """,
     "tests/hidden/test_tiny.py": "",
@@ -145,8 +146,8 @@ def at_home(handout, home_pytest, tmp_path) -> Callable[..., str]:
     """A function that returns pytest's output for a student's copy with this program."""
     mine = Path(shutil.copytree(handout, tmp_path / "mine"))
 
-    def run(program: str, *options: str) -> str:
-        text = f"import torch\n\n{program}\n{COUNT}"
+    def run(program: str, *options: str, count: str = COUNT) -> str:
+        text = f"import torch\n\n{program}\n{count}"
         (mine / "assignment" / "__init__.py").write_text(text)
         done = home_pytest(mine, *options)
         return done.stdout + done.stderr
@@ -166,6 +167,19 @@ def line_sentence(program: str, said: str = "Changing") -> str:
 def test_the_line_to_change_is_named(at_home, program):
     """The error may be a wrong value, an exception raised elsewhere, or hidden by a cache."""
     assert line_sentence(program) in at_home(program, "--locate")
+
+
+def test_a_line_whose_change_breaks_a_passed_test_of_another_exercise_is_not_named(at_home):
+    """Two exercises share the constant, and one of them is right with it."""
+    shared = (
+        "def by(x):\n    return 3  # here\n\ndef double(x):\n    return x * by(x)\n\n"
+        "def total(x):\n    own = by(x)\n"
+        "    return x.numel() * own // 3 if x.dim() == 4 else x.numel()\n"
+    )
+    assert line_sentence(shared) in at_home(shared, "--locate")
+    printed = at_home(f"{shared}\ncount = total\n", "--locate", count="")
+    assert "values in the result are wrong" in printed
+    assert line_sentence(shared) not in printed
 
 
 def test_a_line_that_was_handed_out_is_not_named(at_home):
