@@ -198,7 +198,6 @@ class Results:
         """
         try:
             with (
-                reading(self.file),
                 replaced(path) as partial,
                 partial.open("w", encoding="utf-8", newline="\n") as file,
                 reading(self.file),
