@@ -53,8 +53,8 @@ class Place:
 class RepairedExercise:
     """A repair of exercises: in one line, or in one of several; `makes` holds the edits.
 
-    `spares` are other edits of the first line, then those of the next likely lines, for the case
-    that a test fails with the first.
+    `spares` are other edits of the first line, for the case that a test fails with the first, and
+    `otherwise` is the repair by the next likely lines.
     `besides` is a second edit that the repair needs, made for an earlier exercise. The repair
     `is_plain` if it is as small as slips are. A repair with `answers_only` fixes wrong answers,
     while calls that raised still raise, for another reason.
@@ -65,6 +65,7 @@ class RepairedExercise:
     makes: tuple[FileEdit, ...]
     is_plain: bool
     spares: tuple[tuple[Place, FileEdit], ...] = ()
+    otherwise: RepairedExercise | None = None
     besides: FileEdit | None = None
     answers_only: bool = False
 
@@ -78,10 +79,14 @@ class RepairedExercise:
         return replace(self, places=(self.places[place],), makes=(self.makes[place],))
 
     def choices(self) -> Iterator[RepairedExercise]:
-        """Yields the repair, then the repair by each spare edit."""
+        """Yields the repair, the repair by each spare edit, and then that by other lines."""
         yield self
         for place, made in self.spares:
-            yield replace(self, places=(place,), makes=(made,), spares=())
+            yield replace(self, places=(place,), makes=(made,), spares=(), otherwise=None)
+        if (other := self.otherwise) is not None:
+            yield from replace(
+                other, besides=self.besides, answers_only=self.answers_only
+            ).choices()
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """Returns the message with the line, or the lines.
@@ -127,13 +132,25 @@ def chosen(
         return None
     most = max(len(one.exercises) for one in able)
     weighed = _weighed([one for one in able if len(one.exercises) == most], sources, adapters)
+    first = _choice(weighed, sources)
+    if first is None:
+        return None
+    told = {(place.file, place.line) for place in first.places}
+    rest = [(weight, one) for weight, one in weighed if _line(one) not in told]
+    return replace(first, otherwise=_choice(rest, sources))
+
+
+def _choice(
+    weighed: Sequence[tuple[float, RepairEdit]], sources: EditableSources
+) -> RepairedExercise | None:
+    """Returns the repair by the likeliest lines of weighed edits, or None."""
     lightest: dict[Line, tuple[float, RepairEdit]] = {}
     for weight, one in weighed:
         lightest.setdefault(_line(one), (weight, one))
     ranked = list(lightest.values())
-    lightest_of_all = ranked[0][0]
-    if lightest_of_all > _UNLIKELY:
+    if not ranked or ranked[0][0] > _UNLIKELY:
         return None
+    lightest_of_all = ranked[0][0]
     equal = sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked)
     if equal > _MOST_EQUAL:
         return None
@@ -142,9 +159,7 @@ def chosen(
     places = tuple(_place(one.made, sources) for one in told)
     makes = tuple(one.made for one in told)
     others = [one for _, one in weighed if _line(one) == _line(told[0]) and one is not told[0]]
-    next_lines = [one for weight, one in ranked if one not in told and weight <= _UNLIKELY]
-    others = [*others[:_MOST_SPARES], *next_lines[:_MOST_SPARES]]
-    spares = tuple((_place(one.made, sources), one.made) for one in others)
+    spares = tuple((_place(one.made, sources), one.made) for one in others[:_MOST_SPARES])
     is_plain = lightest_of_all <= _PLAIN
     return RepairedExercise(places, told[0].exercises, makes, is_plain, spares)
 

@@ -376,78 +376,43 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     assert not [v for v in raised if " alone fixes" in v.message]
 
 
+ROPE = """
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    x, positions = in_query_or_key, token_positions
+    powers = torch.arange(0, d_k, 2, dtype=torch.float32, device=x.device) / d_k
+    angles = positions[..., None] * theta**-powers
+    waves = torch.polar(torch.ones_like(angles), angles)
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * waves).flatten(-2).to(x.dtype)
+"""
+WITH_ROPE = "in_features, max_seq_len, theta, token_positions=None\n"
+TURNED_HEADS = MULTIHEAD.replace("attention(", "attention_with_rope(")
+TURNED_HEADS = TURNED_HEADS.replace("in_features\n", WITH_ROPE)
+TURNED_HEADS += """
+    def turned(x):
+        return run_rope(d_model // num_heads, theta, max_seq_len, x, positions)  # astray
+    positions = torch.arange(seq) if token_positions is None else token_positions
+    merged = rearrange(attend(turned(q), turned(k), v, causal), "... h s d -> ... s (h d)")
+    return merged @ o_proj_weight.T
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", ["while positions.ndim", "if 1 < positions.ndim"])
 def test_a_line_whose_edit_breaks_another_exercise_is_not_named(judged, asked):
     """The new axis of the positions suits heads, but not inputs with several leading axes."""
-    grade = judged(
-        submission_files(f"""
-def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
-    x, positions = in_query_or_key, token_positions
-    {asked} < x.ndim - 1:
-        positions = positions.unsqueeze(-2)
-    powers = torch.arange(0, d_k, 2, dtype=torch.float32, device=x.device) / d_k
-    angles = positions[..., None] * theta**-powers
-    cos, sin = torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
-    even, odd = x[..., 0::2], x[..., 1::2]
-    turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
-    return turned.flatten(-2)
-
-def run_multihead_self_attention_with_rope(
-    d_model, num_heads, max_seq_len, theta,
-    q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features, token_positions=None,
-):
-    weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-    q, k, v = (
-        rearrange(in_features @ w.T, "... s (h d) -> ... h s d", h=num_heads) for w in weights
-    )
-    seq = in_features.shape[-2]
-    if token_positions is None:
-        token_positions = torch.arange(seq, device=in_features.device)
-    width = d_model // num_heads
-    q, k = (run_rope(width, theta, max_seq_len, one, token_positions) for one in (q, k))
-    scores = q @ k.transpose(-2, -1) / math.sqrt(width)
-    causal = torch.ones(seq, seq, dtype=torch.bool, device=scores.device).tril()
-    shares = torch.softmax(scores.masked_fill(~causal, float("-inf")), dim=-1)
-    return rearrange(shares @ v, "... h s d -> ... s (h d)") @ o_proj_weight.T
-""")
-    )
+    widened = f"    {asked} < x.ndim - 1:\n        positions = positions.unsqueeze(-2)\n    powers"
+    rope = ROPE.replace("    powers", widened, 1)
+    grade = judged(submission_files(ATTEND + rope + TURNED_HEADS))
     wrong = [v for v in grade.tests if v.exercise == "run_rope" and v.status != "passed"]
     assert {"Changing" in v.message for v in wrong} == {False}
 
 
 @pytest.mark.slow
 def test_a_line_whose_edit_breaks_what_an_exercise_builds_on_is_not_named(judged):
-    """A new axis of the angles suits heads, and breaks the right rotation of one sequence."""
-    files = submission_files("""
-def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
-    x = in_query_or_key
-    powers = torch.arange(0, d_k, 2, dtype=torch.float32, device=x.device) / d_k
-    angles = token_positions[..., None] * theta**-powers
-    waves = torch.polar(torch.ones_like(angles), angles)
-    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)).contiguous())
-    return torch.view_as_real(pairs * waves).flatten(-2).to(x.dtype)
-
-def run_multihead_self_attention_with_rope(
-    d_model, num_heads, max_seq_len, theta,
-    q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features, token_positions=None,
-):
-    def heads(w):
-        return rearrange(in_features @ w.T, "... s (h d) -> ... h s d", h=num_heads)
-
-    def turn(y):
-        m = in_features.new_ones(seq).cumsum(0) - 1 if token_positions is None else token_positions
-        return run_rope(width, theta, max_seq_len, y, m)  # astray
-
-    seq, width = in_features.shape[-2], d_model // num_heads
-    q, k, v = turn(heads(q_proj_weight)), turn(heads(k_proj_weight)), heads(v_proj_weight)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(width)
-    causal = torch.ones(seq, seq, dtype=torch.bool, device=scores.device).tril()
-    shares = torch.softmax(scores.masked_fill(~causal, float("-inf")), dim=-1)
-    return rearrange(shares @ v, "... h s d -> ... s (h d)") @ o_proj_weight.T
-""")
+    """A new axis of the waves suits heads, and breaks the right rotation of one sequence."""
+    files = submission_files(ATTEND + ROPE + TURNED_HEADS)
     wrong = failed(judged(files), "run_multihead_self_attention_with_rope")
-    assert wrong
     assert {(v.where.file, v.where.line) for v in wrong if v.where} <= {marked_line(files)}
 
 

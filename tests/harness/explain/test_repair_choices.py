@@ -199,6 +199,23 @@ def test_another_edit_of_the_line_proves_it_if_the_likeliest_breaks_a_test(sourc
     assert proof.mended.places[0].new_source == "near = length + 2"
 
 
+def test_the_next_likely_line_proves_it_if_the_likeliest_breaks_a_test(sources):
+    """It is likelier that the first line passed by chance than that no line is wrong."""
+    likely, heavy = edits_producing("near = length - 1", "far = length + width")
+    heavy = replace(heavy, made=replace(heavy.made, edit=replace(heavy.made.edit, cost=2.0)))
+    choice = chosen([likely, heavy], sources, ADAPTERS)
+    assert choice is not None
+    assert [one.source for one in choice.places] == ["near = length + 1"]
+    first = likely.made.together_with(None)
+
+    def passing(changes: Changes) -> set[str]:
+        return {"test a"} if changes == first else {"test a", "test b"}
+
+    proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
+    assert proof is not None
+    assert [one.source for one in proof.mended.places] == ["far = length * width"]
+
+
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     """A test that fails only for new inputs, or did not end, may still fail."""
     choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
