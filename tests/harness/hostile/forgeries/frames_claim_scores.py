@@ -5,7 +5,7 @@ from accomplice import frame, send
 CLAIMS = {
     "raised": None,
     "changed_inputs": [],
-    "work": [0, 0, 0],
+    "work": [0, 0, 0, False],
     "uses": [],
     "status": "passed",
     "score": 5.0,

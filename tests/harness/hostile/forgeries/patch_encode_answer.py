@@ -7,7 +7,7 @@ import sys
 HEADER = {
     "raised": None,
     "changed_inputs": [],
-    "work": [1, 1, 1],
+    "work": [1, 1, 1, False],
     "uses": [],
     "status": "passed",
     "score": 5,
