@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from grader.cli.options import FILE, FOLDER, RESULTS, say
 from grader.core.names import several
 from grader.core.scratch import replaced
-from grader.core.text import quantity
+from grader.core.text import enumerated, quantity
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, write_export
 from grader.reports.export.scores import ExportRefused, refuse_results
@@ -105,7 +105,7 @@ def export(
     for option, forms in _TAKEN_BY.items():
         is_given = source(option[2:].replace("-", "_")) is not ParameterSource.DEFAULT
         if is_given and form not in forms:
-            formats = " and ".join(sorted(forms))
+            formats = enumerated(sorted(forms))
             raise ExportRefused(f"{option} is for --format {formats}, not for {form}")
     if template and _are_same(template, output):
         raise ExportRefused(

@@ -103,7 +103,7 @@ def test_an_option_of_another_format_is_refused(out, form, option, taker):
     """An option without an effect would be mistaken for one with an effect."""
     done = grader_here("export", out, "--format", form, *option.split())
     assert (done.returncode, done.stdout) == (2, "")
-    refusal = rf"{option.split()[0]} is for --format [\w ]*\b{taker}\b[\w ]*, not for {form}"
+    refusal = rf"{option.split()[0]} is for --format [\w, ]*\b{taker}\b[\w, ]*, not for {form}"
     assert re.search(refusal, done.stderr)
 
 

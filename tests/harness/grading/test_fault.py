@@ -39,10 +39,10 @@ def outcome_of(problem: BaseException) -> GradeStatus:
     judge = object.__new__(JudgeService)
     assignment = SimpleNamespace(call_timeout=1.0)
     judge._suite = SimpleNamespace(assignment=assignment, unexamined=lambda *_: [])
-    judge._settings = SimpleNamespace(timeout=1.0, memory_mb=64, device="cpu")
+    judge._settings = settings = Settings("course", 1, (), "adapters.py", 1.0, 64, "suite")
     judge._preparation = SimpleNamespace(prepared=taken)
     task = Task(Entry("alice", Path("alice")), 0, "hash", "")
-    blank = task.ungraded(Settings("course", 1, (), "adapters.py", 1.0, 64, "suite"), None)
+    blank = task.ungraded(settings, None)
     return judge._examined(blank, task, False).status
 
 
