@@ -10,7 +10,7 @@ import torch
 
 from grader.core.wire.calls import Call, call_in, laid_out
 from grader.core.wire.frames import Received, decode, encode
-from grader.core.wire.records import Below, File, LineNumber, as_plain, reader
+from grader.core.wire.records import Below, File, LineNumber, Name, as_plain, reader
 from grader.core.wire.values import BadFrame
 
 # The most edits in one frame.
@@ -19,6 +19,10 @@ MAX_EDITS = 500
 MAX_CHANGES = 12
 # The most lines that may be reported, in all files together.
 MAX_PASSED = 5000
+# The most variables whose kind may be reported, in all files together.
+MAX_SEEN = 3000
+# The kinds of values that a variable was seen to hold.
+KINDS = ("tensor", "mask", "int", "float", "bool", "function", "shape", "other")
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
 # The fields of trials that cross unchanged.
@@ -35,11 +39,25 @@ class TextChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """A variable, or an attribute like `self.scale`, that a function of the submission held.
+
+    `function` is the first line of the function, and `kind` the place of its value's kind in
+    `KINDS`.
+    """
+
+    function: LineNumber
+    name: Name
+    kind: Annotated[int, Below(len(KINDS))]
+
+
+@dataclass(frozen=True, slots=True)
 class Passed:
-    """Lines of one file of the submission that calls executed."""
+    """Lines of one file of the submission that calls executed, and the variables there."""
 
     file: File
     lines: tuple[LineNumber, ...]
+    seen: tuple[Seen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +193,8 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
     passed = _PASSED(header.get("passed"))
     if sum(max(1, len(one.lines)) for one in passed) > MAX_PASSED:
         raise BadFrame("more lines were passed than may be told")
+    if sum(len(one.seen) for one in passed) > MAX_SEEN:
+        raise BadFrame("more variables were seen than may be told")
     outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)
     for edit, call, number in _checked(_GIVEN(header.get("given")), ends):
         outcomes.given[edit, call] = number

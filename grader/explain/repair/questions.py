@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from grader.core.verdict import Aspect
-from grader.core.wire.values import as_tensor, is_row
+from grader.core.wire.values import Value, as_tensor, is_row
 from grader.explain.mistakes.prediction import Catalogue, Numbers
 from grader.testing.outcome import Observation, Question
 
@@ -41,14 +41,12 @@ class CheckedCall:
 
     @property
     def size(self) -> int:
-        """Returns the count of tensor values in a call, plus the sizes of its integers."""
-        numbers = 0
-        for value in self.question.call.arguments.values():
-            if isinstance(value, torch.Tensor):
-                numbers += value.numel()
-            elif isinstance(value, int):
-                numbers += abs(value)
-        return numbers
+        """Returns the count of values and characters in a call, plus the sizes of its integers."""
+        call = self.question.call
+        arguments = call.arguments.values()
+        integers = sum(abs(value) for value in arguments if isinstance(value, int))
+        steps = ((*one.positional, *one.keywords.values()) for one in (*call.before, *call.then))
+        return integers + sum(map(_length, itertools.chain(arguments, *steps)))
 
 
 def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | None) -> bool:
@@ -108,6 +106,16 @@ def in_turn(questions: Iterable[CheckedCall], most: int) -> Iterator[CheckedCall
         by_exercise.setdefault(one.exercise, []).append(one)
     for turn in itertools.zip_longest(*(telling(own, most) for own in by_exercise.values())):
         yield from (one for one in turn if one is not None)
+
+
+def _length(value: Value) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    if isinstance(value, dict):
+        return sum(_length(one) for pair in value.items() for one in pair)
+    if isinstance(value, list | tuple):
+        return sum(map(_length, value))
+    return len(value) if isinstance(value, str | bytes) else 0
 
 
 def _kind(one: CheckedCall) -> object:

@@ -8,12 +8,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from grader.core.wire.trials import MAX_EDITS, Outcomes, Passed, TextChange, Trials
+from grader.core.wire.trials import KINDS, MAX_EDITS, Outcomes, Passed, TextChange, Trials
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import CheckedCall, in_turn, is_answer, telling
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of
+from grader.explain.rewriting.program.scopes import Observed
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _FOLLOWED = 3
 _WRONG_TRIED = 2
@@ -42,6 +44,19 @@ _LIKELY = 1.5
 # If more edits pass than this, they pass by luck: usually, only a few in a hundred pass.
 _FEW = 20
 _MOST_SHARE = 0.15
+# By the kinds of values that a worker reports.
+_NATURES = {
+    "tensor": Nature.TENSOR,
+    "mask": Nature.MASK,
+    "int": Nature.SIZE,
+    "float": Nature.NUMBER,
+    "bool": Nature.FLAG,
+    "function": Nature.FUNCTION,
+    "shape": Nature.SHAPE,
+    "other": Nature.OTHER,
+}
+# A line that a right exercise runs is seldom the guilty one: its edits cost more.
+_CLEARED = 1.0
 
 
 class Workbench(Protocol):
@@ -124,21 +139,29 @@ class SearchBounds:
 IN_CLASS = SearchBounds()
 
 
-def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdit]:
-    """Returns the edits to try, cheapest first, in an order that depends on the sources alone."""
-    found: list[FileEdit] = []
+def schedule(
+    sources: EditableSources, passed: Sequence[Passed], cleared: Lines = frozenset()
+) -> tuple[list[FileEdit], int]:
+    """Returns the edits to try, cheapest first, and how many of them are likely.
+
+    The order depends on the sources and the lines alone. `cleared` are the lines that right
+    exercises run.
+    """
+    found: list[tuple[float, FileEdit]] = []
+    observed = _observed(passed)
     for file, lines in sources.concerned(passed).items():
         if len(found) > _MOST_FOUND:
             break
         elsewhere, users = sources.elsewhere(file), sources.users(file)
-        edits = edits_of(sources.text(file), lines, elsewhere, users, sources.slips)
-        found += (
-            FileEdit(file, edit)
-            for edit in edits
-            if sum(len(one.text) for one in edit.replacements) <= _LONGEST
-        )
-    found.sort(key=lambda one: (one.edit.cost, one.file, one.edit.line))
-    return found
+        text, held = sources.text(file), observed.get(file, {})
+        edits = edits_of(text, lines, elsewhere, users, sources.slips, held)
+        for edit in edits:
+            if sum(len(one.text) for one in edit.replacements) <= _LONGEST:
+                is_cleared = all((file, line) in cleared for line in edit.lines)
+                cost = edit.cost + (_CLEARED if is_cleared else 0.0)
+                found.append((cost, FileEdit(file, edit)))
+    found.sort(key=lambda pair: (pair[0], pair[1].file, pair[1].edit.line))
+    return [made for _, made in found], sum(cost <= _LIKELY for cost, _ in found)
 
 
 class Search:
@@ -185,10 +208,10 @@ class Search:
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
             self.passed = {self._exercise: _lines(passed), **self._passed_by_others(bench)}
-            edits = schedule(sources, passed)
+            edits, likely = schedule(sources, passed, self._cleared(bench))
             self.left_out = max(0, len(edits) - self._bounds.edits)
             del edits[self._bounds.edits :]
-            likely = sum(one.edit.cost <= _LIKELY for one in edits)
+            likely = min(likely, len(edits))
             over = bench.seconds + self._bounds.seconds
             left = self._repair(bench, edits, 0, likely, self._bounds.seconds)
             rest = over - bench.seconds
@@ -231,6 +254,12 @@ class Search:
         """Returns, by exercise, the lines that one wrong call of each other exercise runs."""
         wrong = in_turn([one for one in self._others if not one.right], 1)
         return {one.exercise: _lines(self._passed(bench, [one])) for one in wrong}
+
+    def _cleared(self, bench: Workbench) -> Lines:
+        """Returns the lines that one call of each exercise without a wrong answer runs."""
+        wrong = {one.exercise for one in (*self._wrong, *self._others) if not one.right}
+        right = [one for one in self._others if one.exercise not in wrong]
+        return _lines(self._passed(bench, in_turn(right, 1)))
 
     def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[RepairEdit]:
         """Returns the outcomes of the edits in `left` for more calls, tried in another worker."""
@@ -332,6 +361,16 @@ class Search:
 
 def _lines(passed: Iterable[Passed]) -> Lines:
     return frozenset((one.file, line) for one in passed for line in one.lines)
+
+
+def _observed(passed: Iterable[Passed]) -> dict[str, Observed]:
+    """Returns, by file, the natures of the values that variables were seen to hold."""
+    found: dict[str, dict[int, dict[str, Nature]]] = {}
+    for one in passed:
+        own = found.setdefault(one.file, {})
+        for seen in one.seen:
+            own.setdefault(seen.function, {}).setdefault(seen.name, _NATURES[KINDS[seen.kind]])
+    return {**found}
 
 
 def _by_line_in_turn(edits: Sequence[FileEdit], left: Sequence[int]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import types
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from grader.explain.rewriting.edit import Draft, Edit
 from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.missing import forgotten, handed_on, transplants
 from grader.explain.rewriting.patterns import Table, rewritten
+from grader.explain.rewriting.program.scopes import Observed
 from grader.explain.rewriting.program.setting import Setting, is_block
 from grader.explain.rewriting.program.source import Statement
 from grader.explain.rewriting.program.vocabulary import speaking
@@ -43,18 +45,20 @@ def edits_of(
     elsewhere: Sequence[str] = (),
     users: Sequence[str] = (),
     slips: Slips = NO_SLIPS,
+    observed: Observed = types.MappingProxyType({}),
 ) -> list[Edit]:
     """Returns the small edits of a program, or those that change statements on the given lines.
 
     The likeliest edits come first. All edited programs are well formed and different. A program
     that does not parse has no edits. `elsewhere` holds the texts of files that the program may
     import. `users` holds the texts of files that may import the program. `slips` holds the
-    assignment's rules and words. If the edits exceed a bound, later statements have none.
+    assignment's rules and words, and `observed` what the program's variables were seen to hold. If
+    the edits exceed a bound, later statements have none.
     """
     with warnings.catch_warnings(), speaking(slips.vocabulary):
         warnings.simplefilter("ignore")  # invalid escapes in the program warn; not a concern here
         try:
-            return _edits(Setting(source, elsewhere, users), slips, lines)
+            return _edits(Setting(source, elsewhere, users, observed), slips, lines)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
 

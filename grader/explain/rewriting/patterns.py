@@ -29,7 +29,7 @@ _STANDS_FOR = "stands_for_"
 _VARIABLE = "name"
 _SKIPPED = ("ctx", "kind", "type_comment")
 # Parts that need no parentheses anywhere.
-_HELD = (*PRIMARY, ast.Constant, ast.Starred)
+_HELD = (*PRIMARY, ast.Constant, ast.Starred, ast.arg)
 _READ = ast.Load()
 _Bound = dict[str, list[ast.AST]]
 # A condition on a part of a row: its nature, or the variables that it may be.
@@ -155,7 +155,7 @@ def _parsed(text: str) -> ast.AST:
 def _hole(node: object) -> str | None:
     """Returns the name of the gap that a pattern's node stands for, or None."""
     match node:
-        case ast.Name(id=name) if name.startswith(_STANDS_FOR):
+        case ast.Name(id=name) | ast.arg(arg=name) if name.startswith(_STANDS_FOR):
             return name.removeprefix(_STANDS_FOR)
     return None
 
@@ -164,7 +164,7 @@ def _matches(pattern: ast.AST, node: ast.AST, bound: _Bound) -> bool:
     name = _hole(pattern)
     if name is not None:
         first = bound.setdefault(name, [node])[0]
-        if not isinstance(node, ast.Name if name == _VARIABLE else ast.expr):
+        if not isinstance(node, ast.Name if name == _VARIABLE else type(pattern) | ast.expr):
             return False
         return first is node or ast.unparse(first) == ast.unparse(node)
     if type(pattern) is not type(node):

@@ -78,6 +78,18 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     *rows(
+        "what is added to an index, and what to an element",
+        CHANGE,
+        *(
+            pair
+            for sign in "+-"
+            for pair in (
+                (f"$x[$i] {sign} $y", f"$x[$i {sign} $y]"),
+                (f"$x[$i {sign} $y]", f"$x[$i] {sign} $y"),
+            )
+        ),
+    ),
+    *rows(
         "what belongs inside the call of `softmax`",
         CHANGE,
         *(

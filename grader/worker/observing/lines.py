@@ -39,7 +39,7 @@ from torch.utils._python_dispatch import (
 
 from grader.core.wire.calls import MOST_LINES
 from grader.core.wire.records import MAX_DEPTH, Line
-from grader.core.wire.trials import MAX_PASSED, Passed
+from grader.core.wire.trials import KINDS, MAX_PASSED, MAX_SEEN, Passed, Seen
 from grader.worker.packages import Folders, Spec
 
 # Methods of tensors after which the work goes on where torch's dispatcher does not see it: in
@@ -291,35 +291,84 @@ def _source(file: str, number: int) -> str:
 
 
 class LineFollower(Onlooker):
-    """An observer of a call: it notes the lines of the submission's files that run."""
+    """An observer of a call: it notes the submission's lines that run, and its variables' kinds."""
 
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
         self._noted: dict[str, dict[int, None]] = {}
-        self._left = MAX_PASSED
+        self._seen: dict[str, dict[tuple[int, str], str]] = {}
+        self._left, self._left_to_see = MAX_PASSED, MAX_SEEN
 
     @property
     def passed(self) -> tuple[Passed, ...]:
-        """Returns the lines, by file below the submission's root."""
+        """Returns the lines and the variables, by file below the submission's root."""
         return tuple(
-            Passed(self._lines.place(file), tuple(sorted(lines)))
+            Passed(self._lines.place(file), tuple(sorted(lines)), tuple(self._seen_in(file)))
             for file, lines in self._noted.items()
             if lines
         )
+
+    def _seen_in(self, file: str) -> Iterator[Seen]:
+        for (function, name), kind in self._seen.get(file, {}).items():
+            yield Seen(function, name, KINDS.index(kind))
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         if not self._lines.holds(frame.f_code.co_filename):
             return None
         lines = self._noted.setdefault(frame.f_code.co_filename, {})
 
-        def went_on(frame: FrameType, _event: str, _argument: object) -> Any:
+        def went_on(frame: FrameType, event: str, _argument: object) -> Any:
             line = frame.f_lineno
             if line is not None and line not in lines and self._left:
                 self._left -= 1
                 lines[line] = None
+            if event == "return":
+                with contextlib.suppress(Exception):  # objects may be anything
+                    self._see(frame)
             return went_on
 
         return went_on
+
+    def _see(self, frame: FrameType) -> None:
+        """Notes the first kind of each variable of a function, and of its object's attributes."""
+        seen = self._seen.setdefault(frame.f_code.co_filename, {})
+        held = dict(frame.f_locals)
+        for name, value in _attributes_of(held.get("self")).items():
+            held[f"self.{name}"] = value
+        for name, value in held.items():
+            key = frame.f_code.co_firstlineno, name
+            if value is not None and key not in seen and self._left_to_see:
+                self._left_to_see -= 1
+                seen[key] = _kind(value)
+
+
+def _attributes_of(one: object) -> dict[str, object]:
+    """Returns the attributes of an object; a module of torch keeps some in tables."""
+    own = dict(getattr(one, "__dict__", {}))
+    for table in (
+        ("_parameters", "_buffers", "_modules") if isinstance(one, torch.nn.Module) else ()
+    ):
+        own |= own.pop(table, {})
+    return own
+
+
+_MOST_ELEMENTS = 8
+
+
+def _kind(value: object) -> str:
+    match value:
+        case torch.Tensor() | numpy.ndarray():
+            return "mask" if value.dtype in (torch.bool, numpy.bool_) else "tensor"
+        case bool() | numpy.bool_():
+            return "bool"
+        case int() | numpy.integer():
+            return "int"
+        case float() | numpy.floating():
+            return "float"
+        case tuple() | list() if value:
+            is_shape = all(type(one) is int for one in value[:_MOST_ELEMENTS])
+            return "shape" if is_shape else "other"
+    return "function" if callable(value) else "other"
 
 
 # Events that leave something uncounted, with the only function that may cause them.

@@ -11,8 +11,10 @@ from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, encode, received
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.trials import (
+    KINDS,
     MAX_CHANGES,
     MAX_PASSED,
+    MAX_SEEN,
     Outcomes,
     Passed,
     TextChange,
@@ -94,7 +96,8 @@ def test_outcomes_arrive_as_they_were() -> None:
 
 
 ANSWER = torch.ones(1)
-LINES = [["a.py", [*range(MAX_PASSED)]]]
+LINES = [["a.py", [*range(MAX_PASSED)], []]]
+SEEN = [["a.py", [1], [[1, "x", len(KINDS) - 1]] * MAX_SEEN]]
 FINE: dict[str, Any] = {"tried": 2, "calls": 6, "given": [], "control": [], "passed": []}
 
 
@@ -106,7 +109,9 @@ FINE: dict[str, Any] = {"tried": 2, "calls": 6, "given": [], "control": [], "pas
         ({"tried": 1, "calls": 4}, 0, "more was tried"),
         ({"tried": -1}, 0, "not below"),
         ({}, 10, "more answers"),
-        ({"passed": [*LINES, ["b.py", []]]}, 0, "more lines"),
+        ({"passed": [*LINES, ["b.py", [], []]]}, 0, "more lines"),
+        ({"passed": [*SEEN, ["b.py", [2], [[1, "y", 0]]]]}, 0, "more variables"),
+        ({"passed": [["a.py", [1], [[1, "x", len(KINDS)]]]]}, 0, "not below"),
         ({"given": [[2, 0, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 3, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 0, 1]]}, 1, "belongs to no question"),
@@ -134,5 +139,7 @@ def test_outcomes_at_their_bounds_are_taken() -> None:
     found = decode_outcomes(received(encode(most, values)), plain)
     assert (found.given, found.control) == ({(1, 2): 8}, {2: 8})
     assert len(found.passed[0].lines) == MAX_PASSED
+    seen = encode(FINE | {"passed": SEEN}, {})
+    assert len(decode_outcomes(received(seen), plain).passed[0].seen) == MAX_SEEN
     with pytest.raises(BadFrame, match="not a tensor"):
         decode_outcomes(received(encode(most, values | {"0": 3})), plain)

@@ -41,18 +41,20 @@ def names(calls: Any) -> list[str]:
 
 
 def test_plain_and_small_calls_come_first():
-    """Values before other shapes, those before the rest; integers count by their size."""
+    """Values before other shapes, those before the rest; integers and texts count by their size."""
     calls = [
         checked("gradients", Aspect.GRADIENTS, x=torch.ones(1)),
         checked("deep", Aspect.GENERALITY, x=torch.ones(2)),
         checked("large", x=torch.ones(9)),
         checked("counted", x=torch.ones(3), n=-5),
-        checked("small", x=torch.ones(7), word="long", share=100.0),
+        checked("worded", x=torch.ones(7), word="long", share=100.0),
     ]
-    assert [one.size for one in calls] == [1, 2, 9, 8, 7]
+    assert [one.size for one in calls] == [1, 2, 9, 8, 11]
     assert [one.is_plain for one in calls] == [False, True, True, True, True]
-    assert [one.rank for one in calls] == [(2, 1), (1, 2), (0, 9), (0, 8), (0, 7)]
-    assert names(telling(calls, 9)) == ["small", "counted", "large", "gradients", "deep"]
+    assert [one.rank for one in calls] == [(2, 1), (1, 2), (0, 9), (0, 8), (0, 11)]
+    assert names(telling(calls, 9)) == ["counted", "large", "worded", "gradients", "deep"]
+    tokens = checked("t", text="abc", words={b"ab": 7, b"c": [b"de", "f"]}, x=torch.ones(2))
+    assert tokens.size == 3 + 3 + 3 + 2
 
 
 def test_one_call_of_each_kind_comes_first():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.core.verdict import Where
-from grader.core.wire.trials import Passed, TextChange
+from grader.core.wire.trials import KINDS, Passed, Seen, TextChange
 from grader.explain.repair.search import Cost, FileEdit, RepairEdit, schedule
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit, Replacement
@@ -112,10 +112,37 @@ def test_edits_are_scheduled_by_cost_then_by_place(tmp_path):
     (tmp_path / "a.py").write_text(f"def g(x):\n    return x - {'1' * 700}\n")
     sources = EditableSources.below(tmp_path)
     passed = [Passed("b.py", (2,)), Passed("a.py", (2,))]
-    found = schedule(sources, passed)
+    found, likely = schedule(sources, passed)
+    assert likely == sum(one.edit.cost <= 1.5 for one in found)
     keys = [(one.edit.cost, one.file, one.edit.line) for one in found]
     assert keys == sorted(keys)
     assert {one.file for one in found} == {"a.py", "b.py"}
     longest = max(sum(len(piece.text) for piece in one.edit.replacements) for one in found)
     assert longest <= 600
-    assert schedule(sources, [Passed("b.py", (1,))]) == []
+    assert schedule(sources, [Passed("b.py", (1,))]) == ([], 0)
+
+
+def test_lines_that_right_exercises_run_are_tried_last(tmp_path):
+    """Among these, the cheapest edits come first as well."""
+    (tmp_path / "a.py").write_text("def f(x):\n    x = x + 1\n    return x - 1\n")
+    sources = EditableSources.below(tmp_path)
+    found, likely = schedule(sources, [Passed("a.py", (2, 3))], frozenset({("a.py", 2)}))
+    places = [(one.edit.cost + (one.edit.lines == (2,)), one.edit.line) for one in found]
+    assert places == sorted(places)
+    assert likely < sum(one.edit.cost <= 1.5 for one in found)
+
+
+def test_edits_follow_what_variables_were_seen_to_hold(tmp_path):
+    """The names tell nothing here: numbers have no `exp`, and one may be subtracted."""
+    (tmp_path / "a.py").write_text("def f(it, warm, end):\n    return (it - warm) / end\n")
+    sources, lines = EditableSources.below(tmp_path), (2,)
+    numbers = tuple(Seen(1, name, KINDS.index("int")) for name in ("it", "warm", "end"))
+    guessed, seen = (
+        {edit.edit.applied(sources.text("a.py")).split("return ")[1].strip() for edit in found}
+        for found, _ in (
+            schedule(sources, [Passed("a.py", lines)]),
+            schedule(sources, [Passed("a.py", lines, numbers)]),
+        )
+    )
+    assert "((it - warm) / end).exp()" in guessed - seen
+    assert "(it - warm) / (end - warm)" in seen - guessed

@@ -14,6 +14,7 @@ import torch
 
 from grader.core.wire.calls import MAX_USES, Call, Traced, Use
 from grader.core.wire.records import MAX_DEPTH
+from grader.core.wire.trials import KINDS
 from grader.worker.observing.lines import LineFollower, OwnLines
 from grader.worker.observing.watching import CallWatch, _loaded
 from grader.worker.performing import perform
@@ -188,6 +189,49 @@ def test_the_lines_that_run_are_followed(program, tmp_path):
         few._left = 1
         module.run_it(0)
     assert [len(one.lines) for one in few.passed] == [1]
+
+
+HELD = """import torch
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.inner = 0.5, torch.nn.Linear(2, 2)
+
+    def forward(self, x, mask, size=None, *, twice=True):
+        odd = [n for n in range(2)]
+        return x
+
+def run_it():
+    x = torch.ones(2, 3)
+    return Layer()(x, x > 0)
+"""
+HELD_IN_FORWARD = {
+    "x": "tensor",
+    "mask": "mask",
+    "twice": "bool",
+    "odd": "shape",
+    "self": "function",
+    "self.scale": "float",
+    "self.inner": "function",
+    "self.training": "bool",
+}
+
+
+def test_the_kinds_of_what_variables_hold_are_followed(program, tmp_path):
+    """Attributes count, and those that torch keeps in tables; `None` tells nothing."""
+    module = program(HELD)
+    with LineFollower(tmp_path / "own") as follower:
+        module.run_it()
+    (passed,) = follower.passed
+    of_forward = {one.name: KINDS[one.kind] for one in passed.seen if one.function == 8}
+    own = {name: kind for name, kind in of_forward.items() if not name.startswith("self._")}
+    assert own.items() >= HELD_IN_FORWARD.items()
+    assert "size" not in own
+    with LineFollower(tmp_path / "own") as few:
+        few._left_to_see = 2
+        module.run_it()
+    assert [len(one.seen) for one in few.passed] == [2]
 
 
 # --- Traced results ------------------------------------------------------------------------------

@@ -259,6 +259,8 @@ class Surroundings:
             case ast.BinOp(left=left, op=ast.MatMult() | ast.Mult() | ast.Div(), right=right):
                 if not isinstance(right, ast.Constant):
                     yield from self._put_around(node, left, "")
+                if isinstance(node.op, ast.Mult) and not isinstance(left, ast.Constant):
+                    yield from self._put_around(node, right, "")
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 yield from self._put_around(node, operand, "")
 

@@ -7,7 +7,7 @@ import builtins
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from grader.explain.rewriting.program.index import ProgramIndex
 from grader.explain.rewriting.program.source import (
@@ -35,14 +35,23 @@ _MOST_ATTRIBUTES = 100
 _BUILTIN = frozenset(dir(builtins))
 # The name of a variable that is never read.
 _NOBODY = "_"
+# Expressions whose code is a function of its own.
+_NESTED = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+# Natures by the first line of a function and the name of a variable in it.
+Observed = Mapping[int, Mapping[str, Nature]]
 
 
 class Scopes:
-    """The names that are in scope at each node of a program."""
+    """The names that are in scope at each node of a program.
 
-    def __init__(self, program: Program, index: ProgramIndex) -> None:
+    `observed` holds the natures of values that variables were seen to hold, by the first line of
+    their function.
+    """
+
+    def __init__(self, program: Program, index: ProgramIndex, observed: Observed) -> None:
         self._program = program
         self._index = index
+        self._observed = observed
         self._names: dict[Scope, Names] = {}
         self._natures: dict[ast.expr, Nature] = {}
         self._visible = functools.cache(self._visible_at)
@@ -173,6 +182,10 @@ class Scopes:
         for statement in statements:
             note_uses(statement, names)
         names.pop(_NOBODY, None)
+        for line in _first_lines(scope, statements) if self._observed else ():
+            for name, nature in self._observed.get(line, {}).items():
+                if name in names:
+                    names[name].nature = names[name].nature.corrected(nature)
         return names
 
     @functools.cached_property
@@ -236,6 +249,16 @@ def _own_statements(scope: Scope) -> list[ast.stmt]:
             inner = [part for part in _parts(one) if isinstance(part, ast.stmt)]
             waiting += reversed(inner)
     return found
+
+
+def _first_lines(scope: Scope, statements: Sequence[ast.stmt]) -> Iterator[int]:
+    """Yields the first lines of a function's code, and of lambdas and comprehensions in it."""
+    if isinstance(scope, Function):
+        yield min(one.lineno for one in (scope, *scope.decorator_list))
+    for statement in statements:
+        if not isinstance(statement, Function | ast.ClassDef):
+            inner = (one for one in ast.walk(statement) if isinstance(one, _NESTED))
+            yield from (one.lineno for one in inner)
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:

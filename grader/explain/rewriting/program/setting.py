@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Sequence
 
 from grader.explain.rewriting.program.index import ProgramIndex, Surroundings
-from grader.explain.rewriting.program.scopes import Scopes
+from grader.explain.rewriting.program.scopes import Observed, Scopes
 from grader.explain.rewriting.program.source import LIBRARIES, Program, callee
 from grader.explain.rewriting.program.variables import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature
@@ -30,14 +31,19 @@ class Setting(Program):
     """A program with its index, its names, and the operations on its values.
 
     `elsewhere` holds the texts of files that it may import, `users` those that may import it.
+    `observed` holds what its variables were seen to hold.
     """
 
     def __init__(
-        self, source: str, elsewhere: Sequence[str] = (), users: Sequence[str] = ()
+        self,
+        source: str,
+        elsewhere: Sequence[str] = (),
+        users: Sequence[str] = (),
+        observed: Observed = types.MappingProxyType({}),
     ) -> None:
         super().__init__(source)
         self.index = ProgramIndex(self, elsewhere, users)
-        self.scopes = Scopes(self, self.index)
+        self.scopes = Scopes(self, self.index, observed)
         self.surroundings = Surroundings(self, self.index)
 
 

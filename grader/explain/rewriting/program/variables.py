@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.explain.rewriting.program.source import names_in, parameters
+from grader.explain.rewriting.program.source import Function, names_in, parameters
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship, nature_of_name
 
 AXIS_KEYWORDS = frozenset({"dim", "axis", "dims", "start_dim", "end_dim", "dim0", "dim1", "axes"})
@@ -189,8 +189,12 @@ def learn(statement: ast.stmt, names: Names) -> None:
 
 
 def note_uses(statement: ast.stmt, names: Names) -> None:
-    """Counts the variables that a statement reads, and marks masks by their use."""
+    """Counts the variables that a statement reads, and marks masks by their use.
+
+    A function or class reads names of the scope around it, and binds none there.
+    """
     own, reads = _only_target(statement), Counter[str]()
+    binds = not isinstance(statement, Function | ast.ClassDef)
     for node in ast.walk(statement):
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
@@ -206,13 +210,13 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
             ):
                 if names.nature(name) is Nature.SIZE:
                     names[name].nature = Nature.TENSOR
-            case ast.Lambda(args=given):
+            case ast.Lambda(args=given) if binds:
                 for one in parameters(given):
                     told = nature_of_name(one.arg) or Nature.TENSOR
                     names.setdefault(one.arg, Variable(one.arg, told))
-            case ast.comprehension(target=ast.Name(id=name)):
+            case ast.comprehension(target=ast.Name(id=name)) if binds:
                 names.setdefault(name, Variable(name, Nature.TENSOR, statement.lineno - 1))
-            case ast.comprehension(target=ast.Tuple(elts=targets), iter=over):
+            case ast.comprehension(target=ast.Tuple(elts=targets), iter=over) if binds:
                 for name, told in _of_each(targets, over, names):
                     names.setdefault(name, Variable(name, told, statement.lineno - 1))
             case (

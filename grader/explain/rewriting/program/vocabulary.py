@@ -40,6 +40,16 @@ class Nature(Enum):
         """Returns whether the value is an int or a float."""
         return self in (Nature.SIZE, Nature.NUMBER)
 
+    def corrected(self, seen: Nature) -> Nature:
+        """Returns the nature of a value that was guessed to be of this one and `seen` as another.
+
+        A guess from a name may be the finer one: a weight is a tensor, a scale may be a whole
+        number.
+        """
+        is_finer = self.is_tensor if seen is Nature.TENSOR else self.is_number and seen.is_number
+        is_known = seen is Nature.OTHER and self in (Nature.SHAPE, Nature.FUNCTION)
+        return self if is_finer or is_known else seen
+
 
 # Words that are easily confused.
 _EXCHANGED = (

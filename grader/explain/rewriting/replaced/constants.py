@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import math
+import re
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
@@ -209,6 +210,7 @@ _MOST_OTHERS = 6
 MOST_WORDS = 12
 _LIBRARY = {"xy": "ij", "ij": "xy"}
 _ALIKE = 0.75
+_NUMBER = re.compile(r"(?<!\d)([0-9]{1,3})(?!\d)")
 
 
 def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -216,6 +218,9 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
+    quote, subject = setting.text(node)[-1], "a string"
+    for other in _numbered(own):
+        yield put(setting, node, f"{quote}{other}{quote}", "word", CHANGE, subject)
     for name in setting.scopes.loops(node):
         yield put(setting, node, name, "name", CHANGE, "a hard-coded value")
     likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
@@ -227,14 +232,19 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     others = sorted(dict.fromkeys(found), key=lambda one: (one not in near, -likeness[one]))
     if own in _LIBRARY:
         others.insert(0, _LIBRARY[own])
-    quote = setting.text(node)[-1]
-    subject = "a string"
     for other in others[:MOST_WORDS]:
         is_near = likeness.get(other, 1.0) >= _ALIKE
         if is_known or is_near or other in likely:
             text = f"{quote}{other}{quote}"
             cost = SLIP if is_near or other in likely else CHANGE
             yield put(setting, node, text, "word", cost, subject)
+
+
+def _numbered(own: str) -> Iterator[str]:
+    """Yields a string with its only number one higher and one lower: `norm2` for `norm1`."""
+    match _NUMBER.split(own):
+        case [before, number, after]:
+            yield from (f"{before}{int(number) + step}{after}" for step in (1, -1))
 
 
 def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
