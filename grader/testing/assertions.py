@@ -165,7 +165,10 @@ def assert_matches(
 
 def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:
     __tracebackhide__ = True
-    if isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
+    if isinstance(actual, numpy.ndarray):
+        if isinstance(expected, int | float | list | tuple):
+            expected = numpy.asarray(expected)
+    elif isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
         expected = torch.as_tensor(expected)
         if actual.shape != expected.shape:
             raise _of_another_shape(actual, expected, what)
