@@ -212,7 +212,7 @@ def a_student(answer: Callable[[Call], Answer], result: Any = FLOATS) -> Student
 
 
 def test_changed_inputs_are_named():
-    """A dict or list needs other advice than a tensor."""
+    """A dict or list needs other advice than a tensor or an array."""
 
     def answer(call: Call) -> Answer:
         assert call.watch_inputs
@@ -221,9 +221,12 @@ def test_changed_inputs_are_named():
     changes: tuple[str, ...] = ()
     assert_inputs_unchanged(a_student(answer), X)
     tensor, others = "the caller's tensor", "the caller's dict, list or set"
+    array = "the caller's array"
     for given, changes, kinds in [
         (X, ("x",), [tensor]),
         ({"a": X}, ("x",), [tensor, others]),
+        (numpy.ones(2), ("x",), [array]),
+        ([numpy.ones(2)], ("x",), [array, others]),
         ({"a": [1]}, ("x",), [others]),
         (X, ("y",), [others]),
     ]:
@@ -231,7 +234,7 @@ def test_changed_inputs_are_named():
             assert_inputs_unchanged(a_student(answer), given)
         said = str(raised.value)
         assert said.startswith(f"run_double changes its input {changes[0]}\nThese change the call")
-        assert [kind for kind in (tensor, others) if kind in said] == kinds
+        assert [kind for kind in (tensor, array, others) if kind in said] == kinds
     with pytest.raises(StudentFault, match="another type"):
         assert_inputs_unchanged(a_student(lambda _: Answer(5)), X)
 
