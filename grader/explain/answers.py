@@ -125,7 +125,7 @@ def _described(value: Value) -> str:
     if isinstance(value, torch.Tensor | Elsewhere):
         return f"a tensor of shape {list(value.shape)}"
     if isinstance(value, numpy.ndarray):
-        return f"a numpy array of shape {list(value.shape)}"
+        return f"a numpy array of shape {list(value.shape)} and dtype {value.dtype}"
     if value is None:
         return "None"
     if isinstance(value, Named):

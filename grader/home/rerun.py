@@ -16,7 +16,7 @@ from grader.home.time_limit import own_time
 from grader.testing.cases import Draw, fixture_file
 from grader.testing.exercise import Membership, membership
 from grader.testing.handles.bench import Bench
-from grader.testing.outcome import Observation, Question, StudentFault, observing
+from grader.testing.outcome import Observation, Question, StudentFault, running_a_test
 
 # These tests make large calls, and look at gradients or operations rather than answers.
 NOT_TELLING = (Aspect.GRADIENTS, *COUNTED_ASPECTS)
@@ -111,7 +111,7 @@ def _run(
     if arguments is None:
         return True
     try:
-        with observing():
+        with running_a_test():
             test.obj(**arguments)
     except StudentFault as fault:
         reran.failed.add(test.nodeid)

@@ -165,7 +165,10 @@ def assert_matches(
 
 def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:
     __tracebackhide__ = True
-    if isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
+    if isinstance(actual, numpy.ndarray):
+        if isinstance(expected, int | float | list | tuple):
+            expected = numpy.asarray(expected)
+    elif isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
         expected = torch.as_tensor(expected)
         if actual.shape != expected.shape:
             raise _of_another_shape(actual, expected, what)
@@ -238,6 +241,7 @@ _CHANGES_A_TENSOR = (
     "These change the caller's tensor: x -= ..., x[...] = ..., operations that end in _, and "
     "inplace=True."
 )
+_CHANGES_AN_ARRAY = "These change the caller's array: a -= ..., a[...] = ..., a.sort() and out=a."
 _CHANGES_A_DICT = (
     "These change the caller's dict, list or set: d[...] = ..., del, pop, update, append and add."
 )
@@ -252,17 +256,20 @@ def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> 
     student.result(answer, arguments)
     changed = answer.changed_inputs
     values = [arguments.get(name) for name in changed]
-    of_tensors = [_CHANGES_A_TENSOR] if any(map(_holds_a_tensor, values)) else []
-    of_others = [] if all(isinstance(one, torch.Tensor) for one in values) else [_CHANGES_A_DICT]
+    of_tensors = [_CHANGES_A_TENSOR] if any(_holds(torch.Tensor, one) for one in values) else []
+    of_arrays = [_CHANGES_AN_ARRAY] if any(_holds(numpy.ndarray, one) for one in values) else []
+    are_plain = all(isinstance(one, torch.Tensor | numpy.ndarray) for one in values)
+    of_others = [] if are_plain else [_CHANGES_A_DICT]
     said = f"{student.adapter.name} changes its input {', '.join(changed)}"
-    assert not changed, "\n".join([said, *of_tensors, *of_others])
+    assert not changed, "\n".join([said, *of_tensors, *of_arrays, *of_others])
 
 
-def _holds_a_tensor(value: Value) -> bool:
+def _holds(kind: type, value: Value) -> bool:
+    """Returns whether a value is of a kind, or has one inside."""
     inner = [*value.values()] if isinstance(value, Mapping) else value
     if isinstance(inner, list | tuple):
-        return any(map(_holds_a_tensor, inner))
-    return isinstance(value, torch.Tensor)
+        return any(_holds(kind, one) for one in inner)
+    return isinstance(value, kind)
 
 
 def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) -> None:
@@ -323,7 +330,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
         f"{student.adapter.name} returns its result on the {value.device}; it must lie on the "
         "device of its inputs"
     )
-    if forgotten is not None or any(map(_holds_a_tensor, arguments.values())):
+    if forgotten is not None or any(_holds(torch.Tensor, one) for one in arguments.values()):
         where = forgotten.where if forgotten is not None else None
         place = f" ({where.file}:{where.line})" if where else ""
         note(f"This may fail on a GPU: pass the device of an input when you create tensors{place}.")

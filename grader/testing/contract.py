@@ -77,9 +77,9 @@ _OF_PROTOCOLS = ("typing", "typing_extensions")
 _SPECIAL = ("__init__", "__call__", "__len__", "__getitem__")
 _INSTEAD = (
     "write numbers, str, bytes, None, tensors, numpy arrays, or lists, tuples, dicts, sets and "
-    "NamedTuples of them. A test may also make torch.nn.Parameter, torch.nn.Module, "
-    "torch.optim.Optimizer, a path or an open file. An object that stays with the submission is a "
-    "typing.Protocol that declares its methods"
+    "NamedTuples of them, or Any for each of these. A test may also make torch.nn.Parameter, "
+    "torch.nn.Module, torch.optim.Optimizer, a path or an open file. An object that stays with the "
+    "submission is a typing.Protocol that declares its methods"
 )
 
 

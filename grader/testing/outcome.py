@@ -119,7 +119,8 @@ class Observations:
 
     `shows_expected` is whether messages may hold expected values. `answers` are the submission's
     answers, each as a whole, and `names` its values that have names, both by `id`; `returned` are
-    the answers' tensors. `seconds` is the processor time that examining its answers took.
+    the answers' tensors. `seconds` is the processor time that examining its answers took, and
+    `fault` the first fault that a handle raised in the test.
     """
 
     shows_expected: bool = True
@@ -129,6 +130,7 @@ class Observations:
     answers: dict[int, object] = field(default_factory=dict)
     returned: list[Returned] = field(default_factory=list)
     names: dict[int, tuple[object, set[str]]] = field(default_factory=dict)
+    fault: StudentFault | None = None
 
     @property
     def worst(self) -> Measurement | None:
@@ -154,6 +156,19 @@ def observing(shows_expected: bool = True) -> Iterator[Observations]:
         _current.reset(token)
 
 
+@contextmanager
+def running_a_test(shows_expected: bool = True) -> Iterator[Observations]:
+    """Collects the observations of a whole test, which passes only if it had all its answers.
+
+    Raises:
+        StudentFault: if the test swallows one, as `pytest.raises(Exception)` does.
+    """
+    with observing(shows_expected) as observations:
+        yield observations
+    if observations.fault is not None:
+        raise observations.fault
+
+
 def observed() -> Observations:
     """Returns the observations of the running test; outside of tests, some that nobody reads."""
     return _current.get() or Observations()
@@ -167,6 +182,16 @@ def looking() -> Iterator[None]:
         yield
     finally:
         observations.seconds += time.thread_time() - before
+
+
+@contextmanager
+def never_swallowed() -> Iterator[None]:
+    """Notes a fault, for tests that swallow it (`running_a_test`)."""
+    try:
+        yield
+    except StudentFault as fault:
+        observed().fault = observed().fault or fault
+        raise
 
 
 def note(text: str) -> None:

@@ -191,7 +191,8 @@ def _kind(value: Value) -> str:
     if value is None:
         return "None"
     if isinstance(value, torch.Tensor | numpy.ndarray):
-        return f"a tensor of shape {list(value.shape)}"
+        noun = "tensor" if isinstance(value, torch.Tensor) else "numpy array"
+        return f"a {noun} of shape {list(value.shape)}"
     if isinstance(value, bytes):
         return "bytes"
     return with_article(value.name if isinstance(value, Named) else type(value).__name__)

@@ -33,7 +33,7 @@ from grader.testing.course import (
 from grader.testing.exercise import Membership, about_of, membership
 from grader.testing.going_on import GoingOn
 from grader.testing.handles.bench import Bench
-from grader.testing.outcome import Observations, Plainly, StudentFault, observing
+from grader.testing.outcome import Observations, Plainly, StudentFault, running_a_test
 from grader.testing.plugin import BENCH
 
 Result = TypeVar("Result")
@@ -311,7 +311,7 @@ class Suite:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Keeps a test's measurements and notes; hidden tests do not show expected values."""
-        with observing(shows_expected=self._is_public(item)) as observations:
+        with running_a_test(shows_expected=self._is_public(item)) as observations:
             self._observed = observations
             return (yield)
 

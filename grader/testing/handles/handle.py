@@ -37,6 +37,7 @@ from grader.testing.outcome import (
     Trace,
     Wording,
     looking,
+    never_swallowed,
     observed,
     place_in_words,
     where_of,
@@ -76,6 +77,7 @@ class Student(Maker):
         """Returns the same adapter with another random seed, derived from `number`."""
         return replace(self, _seed=seed_of(self._seed, str(number)))
 
+    @never_swallowed()
     def answer(self, script: Script, adapter: Adapter, arguments: Mapping[str, Value]) -> Any:
         """Returns the answer to a script's last step, checked against the kind in `adapter`.
 
@@ -126,6 +128,7 @@ class Student(Maker):
         """Returns the fault for an object that the submission left in a wrong state."""
         return StudentFault(Status.FAILED, text)
 
+    @never_swallowed()
     def gradients(
         self,
         cotangent: torch.Tensor,
@@ -155,6 +158,7 @@ class Student(Maker):
             self._remember(gradient, self.adapter.tensors.get(name), inputs)
         return dict(answer.gradients)
 
+    @never_swallowed()
     def count_work(self, **inputs: Value) -> Work:
         """Returns how many torch operations the call makes, and its largest tensor's elements.
 
@@ -167,6 +171,7 @@ class Student(Maker):
             raise self.fault(f"the torch operations of {self.adapter.name} were not counted")
         return answer.work
 
+    @never_swallowed()
     def count_lines(self, *args: Value, **kwargs: Value) -> int:
         """Returns how many lines of Python the call executes, including those of libraries.
 

@@ -253,7 +253,7 @@ COMMON = [
     (FLOATS, numpy.ones((2, 3)), None, ["a numpy array of shape [2, 3]", "Stay with torch "
                                        "throughout, and return the tensor: numpy ends the "
                                        "gradient."]),
-    (PlainType(int), numpy.ones((2, 3)), None, ["a numpy array of shape [2, 3]"]),
+    (PlainType(int), numpy.ones((2, 3)), None, ["a numpy array of shape [2, 3] and dtype float64"]),
     (FLOATS, Foreign("a tensor of dtype torch.uint16"), None,
      ["a tensor of dtype torch.uint16", "Torch computes with signed integers: .long(), or "
                                         "dtype=torch.long, makes it int64."]),

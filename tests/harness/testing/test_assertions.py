@@ -73,6 +73,10 @@ def returned(tensor: torch.Tensor, asked_in: torch.dtype, untouched: str = "") -
         (X, [1.0, 2.0, 3.0]),
         (torch.tensor(2.0), 2),
         (2.0, torch.tensor([2.0])),
+        (numpy.array([[1]]), numpy.array([[1]])),
+        (numpy.array([1.0, 2.5]), [1.0, 2.5]),
+        (numpy.array(2), 2),
+        (numpy.array([1.0, 2.5]), torch.tensor([1.0, 2.5]).bfloat16()),
         (2, torch.tensor(2)),
         ([1, "a", X], [1, "a", X]),
         (X, X + 5e-6),
@@ -101,6 +105,10 @@ def test_the_first_wrong_part_is_told_by_its_place_and_all_before_it_are_measure
     hidden = wrong([1], [2], WrongParts, shown=False)
     assert str(hidden) == "result[0] is 1: something else was expected"
     assert hidden.in_full.splitlines() == [str(hidden), "    got       [1]"]
+    array = wrong(numpy.array([[1]]), "a", WrongParts)
+    assert str(array) == "the result is a numpy array of shape [1, 1], where a str was expected"
+    short = wrong(numpy.array([1, 2]), [1, 2, 3], WrongParts)
+    assert str(short) == "the result has shape [2], where [3] was expected"
     assert str(wrong("a", 1, WrongParts)) == "the result is a str, where an int was expected"
     assert str(wrong({1}, {"a": 1}, WrongParts)) == "the result is a set, where a dict was expected"
     keys = wrong({1: 2}, {1: 3}, WrongParts)
@@ -204,7 +212,7 @@ def a_student(answer: Callable[[Call], Answer], result: Any = FLOATS) -> Student
 
 
 def test_changed_inputs_are_named():
-    """A dict or list needs other advice than a tensor."""
+    """A dict or list needs other advice than a tensor or an array."""
 
     def answer(call: Call) -> Answer:
         assert call.watch_inputs
@@ -213,9 +221,12 @@ def test_changed_inputs_are_named():
     changes: tuple[str, ...] = ()
     assert_inputs_unchanged(a_student(answer), X)
     tensor, others = "the caller's tensor", "the caller's dict, list or set"
+    array = "the caller's array"
     for given, changes, kinds in [
         (X, ("x",), [tensor]),
         ({"a": X}, ("x",), [tensor, others]),
+        (numpy.ones(2), ("x",), [array]),
+        ([numpy.ones(2)], ("x",), [array, others]),
         ({"a": [1]}, ("x",), [others]),
         (X, ("y",), [others]),
     ]:
@@ -223,7 +234,7 @@ def test_changed_inputs_are_named():
             assert_inputs_unchanged(a_student(answer), given)
         said = str(raised.value)
         assert said.startswith(f"run_double changes its input {changes[0]}\nThese change the call")
-        assert [kind for kind in (tensor, others) if kind in said] == kinds
+        assert [kind for kind in (tensor, array, others) if kind in said] == kinds
     with pytest.raises(StudentFault, match="another type"):
         assert_inputs_unchanged(a_student(lambda _: Answer(5)), X)
 

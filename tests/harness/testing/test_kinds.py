@@ -192,6 +192,12 @@ def test_an_annotation_that_cannot_cross_is_refused_by_name(annotation, named):
         kind_of(annotation)
 
 
+def test_a_type_that_names_itself_is_refused_with_the_advice_to_write_any():
+    """A tree of nested tuples has no other annotation."""
+    with pytest.raises(CannotCross, match=r"'Tree'.* cannot cross .*, or Any for each of these\."):
+        kind_of(tuple[str, typing.ForwardRef("Tree")])
+
+
 # --- Fitting ------------------------------------------------------------------------------------
 
 ONE = torch.ones(2, 3)

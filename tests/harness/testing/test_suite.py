@@ -128,6 +128,40 @@ def test_each_test_can_be_run_any_number_of_times(course):
     opened(course, look)
 
 
+SWALLOWING = """
+    import contextlib
+    import pytest
+    from grader.testing import exercise
+
+    @exercise("run_double")
+    def test_refuses(student, draw):
+        with pytest.raises(Exception):
+            student(draw(2))
+
+    @exercise("run_count")
+    def test_lines(student, draw):
+        with contextlib.suppress(Exception):
+            student.count_lines(draw(2))
+    """
+
+
+@pytest.mark.process(takes="a second")
+def test_a_test_cannot_swallow_that_there_was_no_answer(tmp_path):
+    """A test that expects an exception passes for no unwritten function."""
+
+    def absent(x):
+        raise NotImplementedError
+
+    def look(suite: Suite) -> None:
+        own = bench(suite, Answers(dict.fromkeys(RIGHT, absent)))
+        for name in ("test_refuses", "test_lines"):
+            raised = suite.run(f"{MORE}::{name}", own).raised
+            assert isinstance(raised, StudentFault), name
+            assert raised.status is Status.MISSING
+
+    opened(write_files(tmp_path, COURSE | {MORE: SWALLOWING}), look)
+
+
 def test_a_submission_that_cannot_be_examined_gets_one_verdict_on_all_tests(course):
     verdicts = opened(course, lambda suite: suite.unexamined(Status.ERROR, "no\x1b[2J code"))
     assert {(one.status, one.message, one.score) for one in verdicts} == {
