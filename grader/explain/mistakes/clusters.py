@@ -262,6 +262,8 @@ def _named(table: Mapping[str, Any], place: str) -> NamedMistake:
     for key in _TEXTS:
         if not isinstance(table.get(key), str) or not table[key].strip():
             raise BadNames(f'{place}: this mistake needs {key} = "…"')
+    if not table["exercise"].isidentifier():  # it becomes a part of a program
+        raise BadNames(f"{place}: {table['exercise']!r} is not a name of an exercise")
     try:
         checked_id(table["id"])
     except BadNames as problem:

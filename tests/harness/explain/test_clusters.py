@@ -240,6 +240,10 @@ size = 1
         (f"\n{TABLE}".replace('"Half."', '" "'), 'toml:2: this mistake needs sentence = "…"'),
         (TABLE.replace('"Half."', "3"), "toml:1: this mistake needs sentence"),
         (TABLE.replace('id = "half"', 'id = "Half!"'), "toml:1: 'Half!' is not an id of a mistake"),
+        (
+            TABLE.replace('"run"', r'"run\nimport os"'),
+            r"toml:1: 'run\\nimport os' is not a name of an exercise",
+        ),
         (TABLE.replace("numbers = [1.0]", 'numbers = ["x"]'), "an answer of this mistake is"),
         (TABLE.partition("\n\n")[0], "has no answers by which it could be known"),
         (TABLE + TABLE, "toml:16: 'half' is there twice for run"),
