@@ -194,6 +194,31 @@ def test_a_buffer_that_a_submission_hides_from_a_models_state_is_missing(grader,
     assert wrong == {"test_buffers_are_saved_too", "test_buffers_are_loaded_too"}
 
 
+CHARACTERS = """
+class Tokenizer:
+    def encode(self, text):
+        return [*map(ord, text)]
+
+    def encode_iterable(self, lines):
+        return map(ord, "".join(lines))
+
+    def decode(self, ids):
+        return "".join(map(chr, ids))
+
+
+def get_tokenizer(vocab, merges, special_tokens=None):
+    return Tokenizer()
+"""
+
+
+def test_a_code_of_characters_is_no_tokenizer(grader, tmp_path):
+    """A text that comes back says nothing of tokens: no work, no points."""
+    (tmp_path / "adapters.py").write_text(CHARACTERS)
+    options = ("--format", "json", "--no-explain", "--exercise=get_tokenizer")
+    graded = json.loads(grader("run", tmp_path, *options, cwd=ASSIGNMENT).stdout)
+    assert (graded["status"], graded["score"]) == ("graded", 0)
+
+
 def test_weights_that_are_never_loaded_are_named_as_a_mistake(results):
     """`load_state_dict(..., strict=False)` hides that no name matches."""
     grades = {grade.submission: grade for grade in Store.read(results).grades()}
