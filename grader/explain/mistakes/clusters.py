@@ -214,6 +214,8 @@ def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
             partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
     except OSError as error:
         raise BadNames(f"{file} cannot be written: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        raise BadNames("a text of this mistake is not UTF-8: set a UTF-8 locale") from error
 
 
 def named(

@@ -216,6 +216,15 @@ def test_names_are_read_as_they_were_written(tmp_path):
         write_file(tmp_path / "nowhere" / FILE, [HALF])
 
 
+def test_a_text_that_is_not_utf8_is_refused_and_the_earlier_file_stays(tmp_path):
+    """A shell with another encoding gives such texts."""
+    write_file(tmp_path / FILE, [HALF])
+    odd = replace(HALF, diagnosis=replace(HALF.diagnosis, hint="Why\udcff?"))
+    with pytest.raises(BadNames, match="a text of this mistake is not UTF-8"):
+        write_file(tmp_path / FILE, [odd])
+    assert [one.diagnosis.hint for one in read_names(tmp_path)] == [HALF.diagnosis.hint]
+
+
 TABLE = """\
 [[mistake]]
 id = "half"
