@@ -17,7 +17,7 @@ _TEXT = re.compile(r"""(?<!\w)[bru]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")…?"
 _CALL = re.compile(r"(\w)\([^()]*\)")
 # The name of an answer in a message: a method, or words of the test's author.
 _NAMED = re.compile(r"^.*?(?= (?:is (?:#|right up to)|has # |begins with ))")
-_PLACE = re.compile(r" \([^():]*[^():\s]:\d+[^()]*\)")
+_PLACE = re.compile(r" \([^():]*[^():\s]:\d[^()]*\)")
 # The judge's message about tests that it no longer calls.
 NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"

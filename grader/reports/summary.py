@@ -86,7 +86,7 @@ def in_words(
         said = f"{unexplained} {are} not fully explained yet, and may have further mistakes"
         yield f"{said}: grader explain {shlex.quote(str(folder))}"
     elif not groups:
-        yield "Every wrong answer has a name, or there is none."
+        yield "There is no group: no wrong answers without a name can be compared."
     if alone:
         others = "submission answers" if alone == 1 else "times a submission answers"
         yield f"{alone} {others} like nobody else: {command} list --all"

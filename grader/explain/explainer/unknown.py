@@ -13,7 +13,7 @@ from grader.core.text import plain
 from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.values import Value, in_words
 from grader.explain.mistakes.diagnosis import is_right
-from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.mistakes.prediction import Catalogue, Numbers, same_numbers
 from grader.explain.repair.choice import RepairedExercise
 from grader.testing.comparison import Tolerance, tolerance_for
 from grader.testing.outcome import Observation
@@ -24,17 +24,31 @@ _LONGEST_INPUTS = 400
 def nameless(
     catalogue: Catalogue, answers: Mapping[str, Sequence[Observation]]
 ) -> tuple[WrongAnswers, ...]:
-    """Returns, by exercise, the wrong answers in tests that can tell mistakes apart."""
+    """Returns, by exercise, the wrong answers in tests that can tell mistakes apart.
+
+    Of a large answer some numbers are kept. Leaves out an exercise of which all that is kept is
+    right: other mistakes would look the same.
+    """
     found = []
     for exercise, observations in answers.items():
         wrong = [
-            _kept(one)
+            one
             for one in observations
             if one.aspect in TELLING_ASPECTS and is_right(catalogue, one) is False
         ]
-        if wrong:
-            found.append(WrongAnswers(exercise, tuple(wrong)))
+        if any(_shows(catalogue, one) for one in wrong):
+            found.append(WrongAnswers(exercise, tuple(map(_kept, wrong))))
     return tuple(found)
+
+
+def _shows(catalogue: Catalogue, seen: Observation) -> bool:
+    """Returns whether a number that is kept of a wrong answer, or its shape, is wrong."""
+    right, value = catalogue.right(seen), seen.value
+    if not isinstance(right, Numbers) or right.value.shape != value.shape:
+        return True
+    places = [int(place) for place in spread_over(range(value.numel()))]
+    own, wanted = (one.reshape(-1)[places] for one in (value, right.value))
+    return not same_numbers(seen, own, wanted, right.rounding, 1)
 
 
 def suspicion(

@@ -214,6 +214,8 @@ def write_file(file: Path, names: Iterable[NamedMistake]) -> None:
             partial.write_text("\n".join([_HEAD, *map(_in_toml, names)]), encoding="utf-8")
     except OSError as error:
         raise BadNames(f"{file} cannot be written: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        raise BadNames("a text of this mistake is not UTF-8: set a UTF-8 locale") from error
 
 
 def named(
@@ -262,6 +264,8 @@ def _named(table: Mapping[str, Any], place: str) -> NamedMistake:
     for key in _TEXTS:
         if not isinstance(table.get(key), str) or not table[key].strip():
             raise BadNames(f'{place}: this mistake needs {key} = "…"')
+    if not table["exercise"].isidentifier():  # it becomes a part of a program
+        raise BadNames(f"{place}: {table['exercise']!r} is not a name of an exercise")
     try:
         checked_id(table["id"])
     except BadNames as problem:

@@ -158,6 +158,67 @@ def test_a_checkpoint_fault_is_deducted_once_for_saving_and_loading(grader, tmp_
     assert (graded["score"], [one["points"] for one in graded["carried"]]) == (0.0, [3.0])
 
 
+HIDDEN_BUFFERS = """
+import torch
+
+whole = torch.nn.Module.state_dict
+
+
+def state_dict(self, **given):
+    return {name: own for name, own in whole(self, **given).items() if "running" not in name}
+
+
+torch.nn.Module.state_dict = state_dict
+
+
+def run_save_checkpoint(model, optimizer, iteration, out):
+    torch.save([model.state_dict(), optimizer.state_dict(), iteration], out)
+
+
+def run_load_checkpoint(src, model, optimizer):
+    weights, states, iteration = torch.load(src)
+    model.load_state_dict(weights, strict=False)
+    optimizer.load_state_dict(states)
+    return iteration
+"""
+
+
+def test_a_buffer_that_a_submission_hides_from_a_models_state_is_missing(grader, tmp_path):
+    """The names of the state are the reference's, and not those that the submission tells."""
+    (tmp_path / "adapters.py").write_text(HIDDEN_BUFFERS)
+    both = [f"--exercise=run_{what}_checkpoint" for what in ("save", "load")]
+    options = ("--format", "json", "--no-explain", *both)
+    graded = json.loads(grader("run", tmp_path, *options, cwd=ASSIGNMENT).stdout)
+    failed = (test["id"] for test in graded["tests"] if test["status"] != "passed")
+    wrong = {test.rpartition(":")[2] for test in failed}
+    assert wrong == {"test_buffers_are_saved_too", "test_buffers_are_loaded_too"}
+
+
+CHARACTERS = """
+class Tokenizer:
+    def encode(self, text):
+        return [*map(ord, text)]
+
+    def encode_iterable(self, lines):
+        return map(ord, "".join(lines))
+
+    def decode(self, ids):
+        return "".join(map(chr, ids))
+
+
+def get_tokenizer(vocab, merges, special_tokens=None):
+    return Tokenizer()
+"""
+
+
+def test_a_code_of_characters_is_no_tokenizer(grader, tmp_path):
+    """A text that comes back says nothing of tokens: no work, no points."""
+    (tmp_path / "adapters.py").write_text(CHARACTERS)
+    options = ("--format", "json", "--no-explain", "--exercise=get_tokenizer")
+    graded = json.loads(grader("run", tmp_path, *options, cwd=ASSIGNMENT).stdout)
+    assert (graded["status"], graded["score"]) == ("graded", 0)
+
+
 def test_weights_that_are_never_loaded_are_named_as_a_mistake(results):
     """`load_state_dict(..., strict=False)` hides that no name matches."""
     grades = {grade.submission: grade for grade in Store.read(results).grades()}

@@ -57,8 +57,8 @@ def test_clusters_come_by_size_then_by_member_then_by_exercise():
 class OnesAreRight:
     """Stands for a catalogue of mistakes."""
 
-    def right(self, _: Observation) -> Numbers:
-        return Numbers(torch.ones(3))
+    def right(self, seen: Observation) -> Numbers:
+        return Numbers(torch.ones(seen.value.shape))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,15 @@ def test_a_coarse_answer_to_fine_inputs_gets_no_name_by_its_coarseness(asked, gi
     near = 1.25 if is_like else 1.25 + 2**-7
     given_name = named([known], {"alice": [wrong(near, given)]})
     assert bool(given_name) is is_like
+
+
+@pytest.mark.parametrize(("place", "is_kept"), [(0, True), (2, False), (27, False), (29, True)])
+def test_an_answer_whose_kept_numbers_are_right_is_in_no_cluster(place, is_kept):
+    """Another mistake, at another place between them, would have the same kept numbers."""
+    own = torch.ones(30)
+    own[place] = 2.0
+    seen = Observation("t", 0, Aspect.VALUES, Call("run", {"x": torch.ones(30)}), own)
+    assert bool(nameless(OnesAreRight(), {"run": [seen]})) is is_kept
 
 
 def test_thousands_of_clusters_without_a_common_cause_take_seconds():
@@ -207,6 +216,15 @@ def test_names_are_read_as_they_were_written(tmp_path):
         write_file(tmp_path / "nowhere" / FILE, [HALF])
 
 
+def test_a_text_that_is_not_utf8_is_refused_and_the_earlier_file_stays(tmp_path):
+    """A shell with another encoding gives such texts."""
+    write_file(tmp_path / FILE, [HALF])
+    odd = replace(HALF, diagnosis=replace(HALF.diagnosis, hint="Why\udcff?"))
+    with pytest.raises(BadNames, match="a text of this mistake is not UTF-8"):
+        write_file(tmp_path / FILE, [odd])
+    assert [one.diagnosis.hint for one in read_names(tmp_path)] == [HALF.diagnosis.hint]
+
+
 TABLE = """\
 [[mistake]]
 id = "half"
@@ -240,6 +258,10 @@ size = 1
         (f"\n{TABLE}".replace('"Half."', '" "'), 'toml:2: this mistake needs sentence = "…"'),
         (TABLE.replace('"Half."', "3"), "toml:1: this mistake needs sentence"),
         (TABLE.replace('id = "half"', 'id = "Half!"'), "toml:1: 'Half!' is not an id of a mistake"),
+        (
+            TABLE.replace('"run"', r'"run\nimport os"'),
+            r"toml:1: 'run\\nimport os' is not a name of an exercise",
+        ),
         (TABLE.replace("numbers = [1.0]", 'numbers = ["x"]'), "an answer of this mistake is"),
         (TABLE.partition("\n\n")[0], "has no answers by which it could be known"),
         (TABLE + TABLE, "toml:16: 'half' is there twice for run"),

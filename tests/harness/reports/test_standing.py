@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from grader.core.causes import Cause, FailedTest
+from grader.core.causes import Cause, FailedTest, causes
 from grader.core.verdict import Aspect, Status
 from grader.reports.standing import Standing, paragraph, standings, title
 from tests.harness.reports.test_summary import (
@@ -101,3 +103,14 @@ def test_a_long_first_line_is_told_once(length: int) -> None:
     assert told.count(said) == 1
     assert told.count("RuntimeError") == 1 + (length == 490)
     assert "\n".join(paragraph(cause, 150)) == test.message
+
+
+def test_the_causes_of_exceptions_with_any_text_take_no_seconds() -> None:
+    """A text may look like a place that never ends."""
+    said = f"ValueError: x (a:{'1' * 1900}"
+    places = (("a.py", 1),)
+    failed = [FailedTest(f"{one}", "run_x", ERROR, said, places=places) for one in range(300)]
+    began = time.process_time()
+    (found,) = causes(failed)
+    assert title(found).startswith("run_x: ValueError: x (a:1")
+    assert time.process_time() - began < 2
