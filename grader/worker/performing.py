@@ -31,6 +31,7 @@ from grader.worker.marshalling import (
     portable,
     same_values,
 )
+from grader.worker.observing.expression import foreign
 from grader.worker.observing.lines import LineCounter, WorkCounter
 from grader.worker.observing.recording import Recorder
 from grader.worker.observing.tracing import Tracer
@@ -257,7 +258,8 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
                     observed.enter_context(onlooker)
             result = living.result(function, arguments, call, lambda step: seed(call, step))
         differentiated = part_of(result, call.part)
-        value = portable(result, call.device, may_be_on_cpu=numbers)
+        is_object = call.stays and not _is_plain(result)
+        value = foreign(result) if is_object else portable(result, call.device, numbers)
         # If the answer is not encoded, later steps would change it.
         value = copied(value) if call.is_script else value
         if not call.is_script and (not isinstance(value, Foreign) or torch.is_tensor(result)):
@@ -276,6 +278,13 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
         return absent(str(lacking))
     except BaseException as exception:  # a submission may raise anything
         return Answer(raised=describe_exception(exception, root, living.called))
+
+
+def _is_plain(value: object) -> bool:
+    """Returns whether a value is data of Python, torch or numpy, and no object of another class."""
+    kind = type(value)
+    is_array = issubclass(kind, torch.Tensor | numpy.ndarray | numpy.generic)
+    return is_array or kind.__module__ == "builtins"
 
 
 def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None:

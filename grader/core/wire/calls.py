@@ -70,6 +70,8 @@ class Call:
     one. Without an `adapter` there are steps alone.
     `trace` asks for the line of the submission that gave the result its type, dtype or shape, or
     that lost its gradient.
+    With `stays`, an answer of the submission's own class stays in the worker, even if the class
+    inherits from a tuple, list or dict.
     `frame` is the encoded call, if it was encoded before. `exercise` is the adapter that the test
     is about, if it calls another one; it does not cross.
     """
@@ -89,6 +91,7 @@ class Call:
     before: tuple[Step, ...] = ()
     then: tuple[Step, ...] = ()
     trace: Traced | None = None
+    stays: bool = False
     frame: bytes | None = field(default=None, compare=False, repr=False)
     exercise: str = field(default="", compare=False, repr=False)
 
@@ -130,7 +133,7 @@ class Call:
 # The fields that a frame holds only if they differ from those of a plain call.
 _ASKED = (
     *("wrt", "part", "device", "default_device", "count_work", "count_lines"),
-    *("watch_inputs", "record", "trace"),
+    *("watch_inputs", "record", "trace", "stays"),
 )
 _PLAIN_CALL = Call("", {})
 # No parameter of an adapter has these names.

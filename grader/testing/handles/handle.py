@@ -31,6 +31,7 @@ from grader.testing.handles.scripts import (
     value_before,
 )
 from grader.testing.kinds import Anything, DictType, Kind
+from grader.testing.object_kinds import ObjectType
 from grader.testing.outcome import (
     Returned,
     StudentFault,
@@ -87,7 +88,10 @@ class Student(Maker):
         call = call_of(script.steps, self.adapter.name)
         is_own = call.adapter == self.adapter.name
         exercise = "" if is_own else self.adapter.name
-        call = replace(call, seed=self._seed, device=self.device, exercise=exercise)
+        is_object = isinstance(adapter.result, ObjectType)
+        call = replace(
+            call, seed=self._seed, device=self.device, exercise=exercise, stays=is_object
+        )
         answer = self._ask(call)
         if answer.raised is not None:
             if answer.raised.kind == "StopIteration" and call.asks_for_an_item:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -57,6 +59,38 @@ def student(name, function, declared=CONTRACT):
     contract = read_contract(module)
     calls = DirectCalls(SimpleNamespace(**{name: function}), Path(__file__).parent)
     return Student(contract[name], calls, 1, lambda *_: None, InFull(), others=contract)
+
+
+class Functions(NamedTuple):
+    vocabulary: dict
+    encode: Callable
+    decode: Callable
+    size: Callable
+
+
+class Dictionary(dict, Tokenizer):
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Functions({0: b"a"}, lambda text: [*map(ord, text)], "".join, lambda: 3),
+        Dictionary,
+    ],
+    ids=["named tuple", "dict"],
+)
+def test_an_object_may_be_of_a_class_that_inherits_from_plain_data(make):
+    """Its methods count, not the data that it also is."""
+    tokenizer = student("get_tokenizer", make)()
+    assert tokenizer.encode("ab") == [97, 98]
+    assert tokenizer.size() == 3
+
+
+def test_plain_data_is_no_object():
+    """It has none of the methods."""
+    with observing(), pytest.raises(StudentFault, match="must return a Tokenizer"):
+        student("get_tokenizer", lambda: {"encode": 1})()
 
 
 def failure_of(do, expected, public=True):
