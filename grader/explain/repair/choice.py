@@ -56,8 +56,7 @@ class RepairedExercise:
     `spares` are other edits of the first line, for the case that a test fails with the first, and
     `otherwise` is the repair by the next likely lines.
     `besides` is a second edit that the repair needs, made for an earlier exercise. The repair
-    `is_plain` if it is as small as slips are. A repair with `answers_only` fixes wrong answers,
-    while calls that raised still raise, for another reason.
+    `is_plain` if it is as small as slips are.
     """
 
     places: tuple[Place, ...]
@@ -67,7 +66,6 @@ class RepairedExercise:
     spares: tuple[tuple[Place, FileEdit], ...] = ()
     otherwise: RepairedExercise | None = None
     besides: FileEdit | None = None
-    answers_only: bool = False
 
     @property
     def made(self) -> FileEdit:
@@ -84,9 +82,7 @@ class RepairedExercise:
         for place, made in self.spares:
             yield replace(self, places=(place,), makes=(made,), spares=(), otherwise=None)
         if (other := self.otherwise) is not None:
-            yield from replace(
-                other, besides=self.besides, answers_only=self.answers_only
-            ).choices()
+            yield from replace(other, besides=self.besides).choices()
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """Returns the message with the line, or the lines.

@@ -151,7 +151,6 @@ class ExerciseRepair:
         cost, is_whole = before.cost.plus(search.cost), not search.left_out
         if choice is None or not choice.is_plain:
             return replace(before, cost=cost, is_whole=is_whole)
-        choice = replace(choice, answers_only=True)
         anew = _anew(before.exercise, choice, found)
         return RepairAttempt(before.exercise, choice, anew, cost, is_whole)
 
