@@ -24,11 +24,12 @@ from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
 from grader.explain.repair.exercises import Changes, Proved, is_made, proved
 from grader.explain.repair.questions import CheckedCall, that_raised
+from grader.explain.repair.search import SearchBounds
 from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compare_steps
 from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
 from grader.home.reimport import CannotCopy
-from grader.home.repair import UNHURRIED, HomeBench, HomeRepair, RepairBudget, quietly
+from grader.home.repair import UNHURRIED, HomeBench, HomeRepair, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
@@ -137,7 +138,7 @@ class Reasons:
     the search leaves no state for other tests.
     """
 
-    def __init__(self, root: Path, home: Home, patience: RepairBudget) -> None:
+    def __init__(self, root: Path, home: Home, patience: SearchBounds) -> None:
         self._root = root
         self._home = home
         self._patience = patience

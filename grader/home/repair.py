@@ -11,7 +11,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
@@ -43,16 +42,9 @@ _FOLLOWED = 3
 _CRASHING = "vmap"
 
 
-@dataclass(frozen=True, slots=True)
-class RepairBudget:
-    """The budget of all trials: edits, and seconds of `own_time` after which none begins."""
-
-    edits: int
-    seconds: float
-
-
-QUICK = RepairBudget(2000, 2.0)
-UNHURRIED = RepairBudget(sys.maxsize, 1e9)
+# The bounds of all searches together.
+QUICK = SearchBounds(2000, 2.0)
+UNHURRIED = SearchBounds(sys.maxsize, 1e9)
 
 
 class HomeRepair:
@@ -69,7 +61,7 @@ class HomeRepair:
         bench: HomeBench,
         catalogue: Catalogue,
         asked: Mapping[str, Sequence[CheckedCall]],
-        patience: RepairBudget,
+        patience: SearchBounds,
     ) -> None:
         self._bench = bench
         self._catalogue = catalogue
@@ -102,7 +94,7 @@ class HomeRepair:
             try:
                 self._attempt(exercise)
             finally:
-                self._left = RepairBudget(self._left.edits, self._end - own_time())
+                self._left = SearchBounds(self._left.edits, self._end - own_time())
         return self._chosen.get(exercise)
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:

@@ -110,7 +110,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class SearchBounds:
-    """The most that a search tries for one exercise.
+    """The most that a search tries for one exercise, or that several searches try together.
 
     `seconds` bounds the processor time in which trials may start. That bound is a safety net for
     unusually slow calls.
