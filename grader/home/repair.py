@@ -70,10 +70,9 @@ class HomeRepair:
         self._end = 0.0
         self._begun: list[Search] = []
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
-        self._chosen: dict[str, RepairedExercise | None] = {}
-        self.ignored: dict[str, str] = {}
         self._passed: dict[str, set[Line]] = {}
-        self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search, self._chosen)
+        self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
+        self.ignored = self._repairs.ignored
         self.is_complete = True
         self.cut_short: set[str] = set()
 
@@ -89,13 +88,13 @@ class HomeRepair:
             return None
         if exercise not in self._wrong:
             return gradient_repair(self._bench.sources, exercise) if of_gradients else None
-        if exercise not in self._chosen:
+        if exercise not in self._repairs.chosen:
             self._end = own_time() + self._left.seconds
             try:
                 self._attempt(exercise)
             finally:
                 self._left = SearchBounds(self._left.edits, self._end - own_time())
-        return self._chosen.get(exercise)
+        return self._repairs.chosen.get(exercise)
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
         """Returns `failing` or earlier wrong exercises all of whose lines this one also runs."""
@@ -114,16 +113,11 @@ class HomeRepair:
         asked = {name: self._asked[name] for name in (*roots, exercise)}
         try:
             for attempt in self._repairs.attempts(asked):
-                self._chosen[attempt.exercise] = attempt.choice
-                if attempt.choice is not None:
-                    self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)
-                elif attempt.ignored is not None:
-                    self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 if not attempt.is_whole:
                     self.cut_short.add(attempt.exercise)
                     self.is_complete = self.is_complete and attempt.choice is not None
         except (MemoryError, TooLong):
-            self._chosen.setdefault(exercise, None)
+            self._repairs.chosen.setdefault(exercise, None)
             self.is_complete = False
         except KeyboardInterrupt:
             self.is_complete = False

@@ -202,15 +202,12 @@ class RepairWorkshop:
             bounds = replace(IN_CLASS, seconds=min(IN_CLASS.seconds, parts[exercise].left))
             return Search(catalogue, self._bench, exercise, every, besides, answers_only, bounds)
 
-        found: dict[str, RepairedExercise] = {}
-        attempts = ExerciseRepair(self._sources, self._submission.adapters, search).attempts(asked)
+        repair = ExerciseRepair(self._sources, self._submission.adapters, search)
+        self.ignored, attempts = repair.ignored, repair.attempts(asked)
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
-                if attempt.choice is not None:
-                    found |= dict.fromkeys(attempt.mended, attempt.choice)
-                elif attempt.ignored is not None:
-                    self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 self.repairs.append(self._noted(attempt))
+        found = {name: one for name, one in repair.chosen.items() if one is not None}
         for exercise, aspects in wrong.items() if not deadline.passed else ():
             is_right = all(one.right for one in asked.get(exercise, ()))
             if is_right and Aspect.GRADIENTS in aspects and exercise not in found:

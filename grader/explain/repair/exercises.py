@@ -10,7 +10,7 @@ from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.explain.line_words import together
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
-from grader.explain.repair.ignored import Ignored, ignored
+from grader.explain.repair.ignored import ignored
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
@@ -18,7 +18,6 @@ from grader.explain.repair.sources import EditableSources
 # Takes an exercise, a second edit to make with each edit, and whether to ignore calls that raise.
 # Returns None if nothing more may be tried.
 NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
-Choices = Mapping[str, RepairedExercise | None]
 
 # The most repairs of other exercises to combine with an exercise's own edits.
 _MOST_BESIDES = 2
@@ -32,8 +31,7 @@ _MOST_IN_VAIN = 3
 class RepairAttempt:
     """The result of repairing one exercise: the choice, the exercises newly fixed, and the cost.
 
-    `is_whole` is true if the search left nothing out. Without a choice, `ignored` is a parameter
-    or a result that the code never uses.
+    `is_whole` is true if the search left nothing out.
     """
 
     exercise: str
@@ -41,23 +39,21 @@ class RepairAttempt:
     mended: frozenset[str]
     cost: Cost
     is_whole: bool
-    ignored: Ignored | None = None
 
 
 class ExerciseRepair:
-    """A repair of exercises, one after another; `known` holds earlier choices, which are reused."""
+    """A repair of exercises, one after another.
 
-    def __init__(
-        self,
-        sources: EditableSources,
-        adapters: str,
-        search: NewSearch,
-        known: Choices | None = None,
-    ) -> None:
+    `chosen` holds the repair of each exercise that was tried or is fixed as well; None if it has
+    none. Then `ignored` says which parameter or result the code never uses, if it is only one.
+    """
+
+    def __init__(self, sources: EditableSources, adapters: str, search: NewSearch) -> None:
         self._sources = sources
         self._adapters = adapters
         self._search = search
-        self._known = {} if known is None else known
+        self.chosen: dict[str, RepairedExercise | None] = {}
+        self.ignored: dict[str, str] = {}
         self._held: dict[str, RepairedExercise] = {}
         self._doubted: set[str] = set()
         self._last: tuple[Sequence[RepairEdit], RepairedExercise | None] | None = None
@@ -76,6 +72,10 @@ class ExerciseRepair:
         for exercise, own in asked.items():
             if exercise in found or all(one.right for one in own):
                 continue
+            if exercise in self.chosen:
+                if (known := self.chosen[exercise]) is not None:
+                    found |= dict.fromkeys(_anew(exercise, known, found), known)
+                continue
             if any(exercise in one.exercises for one in self._held.values()):
                 continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
@@ -91,11 +91,13 @@ class ExerciseRepair:
                     self._in_vain[other].add(exercise)
                 passed = self._passed.get(exercise, {}).get(exercise, frozenset())
                 unused = ignored(self._sources, passed, self._adapters, own)
-                attempt = replace(attempt, ignored=unused)
+                self.ignored |= {} if unused is None else {exercise: unused.in_words()}
             for one in (*_proved(attempt, self._held, found), attempt):
                 anew = replace(one, mended=one.mended - found.keys())
+                self.chosen.setdefault(one.exercise, None)
                 if anew.choice is not None:
                     found |= dict.fromkeys(anew.mended, anew.choice)
+                    self.chosen |= dict.fromkeys(anew.mended, anew.choice)
                 yield anew
 
     def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
@@ -106,11 +108,6 @@ class ExerciseRepair:
         exercise. An exercise without a repair is doubted, and so is every later choice that would
         fix it.
         """
-        if exercise in self._known:
-            choice = self._known[exercise]
-            return RepairAttempt(
-                exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True
-            )
         before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
         cost, is_whole = Cost(), True
         for besides in (None, *before[:_MOST_BESIDES]):
