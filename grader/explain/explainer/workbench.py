@@ -132,8 +132,6 @@ def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
     whole.calls += part.calls
     for (edit, call), given in part.given.items():
         whole.add(start + edit, call, part.answers[given])
-    for call, given in part.control.items():
-        whole.add_control(call, part.answers[given])
 
 
 # Per submission. A program that crashes under every edit is given up.

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+import torch
+
 from grader.core.wire.trials import MAX_EDITS, Outcomes, Passed, TextChange, Trials
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import CheckedCall, in_turn, is_answer, telling
@@ -57,6 +59,8 @@ class Workbench(Protocol):
 
 NewBench = Callable[[], AbstractContextManager[Workbench]]
 Lines = frozenset[tuple[str, int]]
+# A call, and the unedited program's answer to it.
+_Checked = tuple[CheckedCall, torch.Tensor | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +213,8 @@ class Search:
         small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
         wrong = small if len(small) >= _WRONG_TRIED else self._wrong
         few = sorted(telling(wrong, _WRONG_TRIED), key=lambda one: one.size)
-        calls = [*few, *self._answered(bench, telling(self._right, _RIGHT_TRIED))]
+        right = self._with_control(bench, telling(self._right, _RIGHT_TRIED))
+        calls = [*few, *(one for one, _ in right)]
         left: list[int] = []
         over = bench.seconds + seconds
         for start in range(first, end, MAX_EDITS):
@@ -244,28 +249,26 @@ class Search:
         must_change = sum(one.is_plain for one in wrong) or len(wrong)
         chosen = [edits[number] for number in together]
         with self._bench() as bench:
-            others = self._answered(bench, [*self._proof_of_right_and_others()])
-            proof = [*wrong, *others]
-            seconds = self._bounds.seconds_of_proof
-            outcomes = self._tried(bench, proof, must_change, chosen, seconds)
+            proof = self._with_control(bench, [*wrong, *self._proof_of_right_and_others()])
+            asked, seconds = [one for one, _ in proof], self._bounds.seconds_of_proof
+            outcomes = self._tried(bench, asked, must_change, chosen, seconds)
         return [
             self._mend(edits[number], proof, place, outcomes)
             for place, number in enumerate(together)
             if number in left
         ]
 
-    def _answered(self, bench: Workbench, asked: Sequence[CheckedCall]) -> list[CheckedCall]:
-        """Returns the calls without the right ones that get no answer from the unedited program.
+    def _with_control(self, bench: Workbench, asked: Sequence[CheckedCall]) -> Sequence[_Checked]:
+        """Returns calls with the unedited program's answers, without right ones that get none.
 
         Such a call takes too long for a trial, or its answer is too large: no edit breaks it.
         """
-        right = [one for one in asked if one.right]
-        if not right:
-            return [*asked]
-        calls = [one.question.call for one in right]
+        if not asked:
+            return ()
+        calls = [one.question.call for one in asked]
         control = bench.try_edits(Trials(calls, 0, ({},), self._bounds.seconds_of_proof))
-        answered = (one for place, one in enumerate(right) if control.of(0, place) is not None)
-        return [*(one for one in asked if not one.right), *answered]
+        found = [(one, control.of(0, place)) for place, one in enumerate(asked)]
+        return [(one, answer) for one, answer in found if answer is not None or not one.right]
 
     def _tried(
         self,
@@ -309,15 +312,15 @@ class Search:
         yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
 
     def _mend(
-        self, made: FileEdit, proof: Sequence[CheckedCall], place: int, outcomes: Outcomes
+        self, made: FileEdit, proof: Sequence[_Checked], place: int, outcomes: Outcomes
     ) -> RepairEdit:
         wrong: dict[str, list[bool]] = {}
         plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
-        for call, one in enumerate(proof):
-            answer, control = outcomes.of(place, call), outcomes.unedited(call)
+        for call, (one, control) in enumerate(proof):
+            answer = outcomes.of(place, call)
             is_right = one.provable and is_answer(self._catalogue, one.question, answer)
-            if is_answer(self._catalogue, one.question, control):
+            if not one.right and is_answer(self._catalogue, one.question, control):
                 is_right = False  # right without any edit: this call proves nothing
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)

@@ -131,9 +131,6 @@ class Trying:
             outcomes.passed = follower.passed
             changing = trials.calls[: trials.to_change] if trials.edits else ()
             before = [self._answer(call, ()) for call in changing]
-            for place, answer in enumerate(before):
-                if answer is not None:
-                    outcomes.add_control(place, answer)
             for number, edit in enumerate(trials.edits):
                 if self._clock() > end:
                     break
