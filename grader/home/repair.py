@@ -125,7 +125,7 @@ class HomeRepair:
 
     def _search(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
         """Returns a search within the rest of the budget; None if the budget is used up."""
-        edits = self._left.edits - sum(one.cost.edits for one in self._begun)
+        edits = self._left.edits - sum(one.tried for one in self._begun)
         seconds = self._end - own_time()
         if edits <= 0 or seconds <= 0:
             return None

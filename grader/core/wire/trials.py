@@ -77,8 +77,8 @@ class Trials:
 class Outcomes:
     """The answers of edited programs.
 
-    `given` maps an edit and a call to a place in `answers`. `tried` edits were begun, with `calls`
-    calls. `passed` are the recorded lines.
+    `given` maps an edit and a call to a place in `answers`. `tried` edits were begun. `passed` are
+    the recorded lines.
 
     For calls in one shared state, number 0 is the plain run. Each further number is the run with
     one change undone; `passed` holds the line that made the change.
@@ -87,7 +87,6 @@ class Outcomes:
     given: dict[tuple[int, int], int] = field(default_factory=dict)
     answers: list[torch.Tensor] = field(default_factory=list)
     tried: int = 0
-    calls: int = 0
     passed: tuple[Passed, ...] = ()
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
@@ -133,7 +132,8 @@ def encode_outcomes(outcomes: Outcomes) -> bytes:
     """Returns the frame in which a worker sends the outcomes of trials."""
     header = {
         "given": [[*place, number] for place, number in outcomes.given.items()],
-        **{name: as_plain(getattr(outcomes, name)) for name in ("tried", "calls", "passed")},
+        "tried": outcomes.tried,
+        "passed": as_plain(outcomes.passed),
     }
     return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
 
@@ -150,8 +150,8 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
         if not isinstance(value, torch.Tensor):
             raise BadFrame("an answer of a trial is not a tensor")
         answers.append(value)
-    tried, calls = _COUNT(header.get("tried")), _COUNT(header.get("calls"))
-    if tried > len(trials.edits) or calls > tried * len(trials.calls):
+    tried = _COUNT(header.get("tried"))
+    if tried > len(trials.edits):
         raise BadFrame("more was tried than was asked for")
     if len(answers) > trials.ways * len(trials.calls):
         raise BadFrame("there are more answers than were asked for")
@@ -159,7 +159,7 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
     passed = _PASSED(header.get("passed"))
     if sum(max(1, len(one.lines)) for one in passed) > MAX_PASSED:
         raise BadFrame("more lines were passed than may be told")
-    outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)
+    outcomes = Outcomes(answers=answers, tried=tried, passed=passed)
     for row in _GIVEN(header.get("given")):
         if any(number >= end for number, end in zip(row, ends, strict=True)):
             raise BadFrame("an outcome of trials belongs to no question")

@@ -129,7 +129,6 @@ class RestartingBench:
 def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
     """Adds the outcomes of a part whose first edit has the number `start`."""
     whole.tried += part.tried
-    whole.calls += part.calls
     for (edit, call), given in part.given.items():
         whole.add(start + edit, call, part.answers[given])
 
@@ -255,10 +254,10 @@ class RepairWorkshop:
         return found
 
     def _noted(self, attempt: RepairAttempt) -> Repair:
-        choice, cost = attempt.choice, attempt.cost
+        choice = attempt.choice
         places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
         seconds, self._seconds = round(self._seconds, 4), 0.0
-        return Repair(tuple(sorted(attempt.mended)), places, cost.edits, cost.calls, seconds)
+        return Repair(tuple(sorted(attempt.mended)), places, attempt.tried, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:

@@ -12,7 +12,7 @@ from grader.explain.line_words import together
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
 from grader.explain.repair.ignored import ignored
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit, Search
+from grader.explain.repair.search import FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
 
 # Takes an exercise, a second edit to make with each edit, and whether to ignore calls that raise.
@@ -29,15 +29,15 @@ _MOST_IN_VAIN = 3
 
 @dataclass(frozen=True, slots=True)
 class RepairAttempt:
-    """The result of repairing one exercise: the choice, the exercises newly fixed, and the cost.
+    """The result of repairing one exercise: the choice, and the exercises newly fixed.
 
-    `is_whole` is true if the search left nothing out.
+    `tried` is the number of edits. `is_whole` is true if the search left nothing out.
     """
 
     exercise: str
     choice: RepairedExercise | None
     mended: frozenset[str]
-    cost: Cost
+    tried: int
     is_whole: bool
 
 
@@ -80,7 +80,7 @@ class ExerciseRepair:
                 continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
-            attempt = RepairAttempt(exercise, None, frozenset(), Cost(), is_whole=True)
+            attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
@@ -109,7 +109,7 @@ class ExerciseRepair:
         fix it.
         """
         before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
-        cost, is_whole = Cost(), True
+        tried, is_whole = 0, True
         for besides in (None, *before[:_MOST_BESIDES]):
             search = self._search(exercise, besides, False)
             if search is None:
@@ -117,7 +117,7 @@ class ExerciseRepair:
                 break
             choice = self._chosen(search.mends(self._sources, self._suffice(exercise)))
             self._passed[exercise] = search.passed
-            cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
+            tried, is_whole = tried + search.tried, is_whole and not search.left_out
             if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
             choice = replace(choice, besides=besides)
@@ -125,14 +125,13 @@ class ExerciseRepair:
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
             second = any(one.made == besides for one in self._held.values())
             if choice.is_plain or not (is_chance or second):
-                return RepairAttempt(
-                    exercise, choice, _anew(exercise, choice, found), cost, is_whole
-                )
+                anew = _anew(exercise, choice, found)
+                return RepairAttempt(exercise, choice, anew, tried, is_whole)
             if besides is None:
                 self._held[exercise] = choice
         if is_whole:
             self._doubted.add(exercise)
-        return RepairAttempt(exercise, None, frozenset(), cost, is_whole)
+        return RepairAttempt(exercise, None, frozenset(), tried, is_whole)
 
     def _of_answers(
         self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
@@ -145,11 +144,11 @@ class ExerciseRepair:
         if search is None:
             return replace(before, is_whole=False)
         choice = self._chosen(search.mends(self._sources, self._suffice(before.exercise)))
-        cost, is_whole = before.cost.plus(search.cost), not search.left_out
+        tried, is_whole = before.tried + search.tried, not search.left_out
         if choice is None or not choice.is_plain:
-            return replace(before, cost=cost, is_whole=is_whole)
+            return replace(before, tried=tried, is_whole=is_whole)
         anew = _anew(before.exercise, choice, found)
-        return RepairAttempt(before.exercise, choice, anew, cost, is_whole)
+        return RepairAttempt(before.exercise, choice, anew, tried, is_whole)
 
     def _chosen(self, mends: Sequence[RepairEdit]) -> RepairedExercise | None:
         """Returns the repair to tell, and remembers it until the next call with other edits."""
@@ -190,7 +189,7 @@ def _proved(
     second = None if attempt.choice is None else attempt.choice.besides
     for name in [name for name, one in held.items() if one.made == second]:
         choice = held.pop(name)
-        yield RepairAttempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)
+        yield RepairAttempt(name, choice, _anew(name, choice, found), 0, is_whole=True)
 
 
 # Of processor time, for making one edit.

@@ -101,18 +101,6 @@ class RepairEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """The cost of a repair: the number of edits tried and of calls made."""
-
-    edits: int = 0
-    calls: int = 0
-
-    def plus(self, other: Cost) -> Cost:
-        """Returns the sum of both costs."""
-        return Cost(self.edits + other.edits, self.calls + other.calls)
-
-
-@dataclass(frozen=True, slots=True)
 class SearchBounds:
     """The most that a search tries for one exercise, or that several searches try together.
 
@@ -146,7 +134,7 @@ def schedule(sources: EditableSources, passed: Sequence[Passed]) -> list[FileEdi
 
 
 class Search:
-    """The search for edits that fix one exercise of a submission; `cost` is the cost so far.
+    """The search for edits that fix one exercise of a submission; it `tried` so many so far.
 
     `asked` holds the calls of all exercises whose right answer is known. Each edit is made
     together with the edit `besides`, which fixed an exercise that this one builds on. With
@@ -174,7 +162,7 @@ class Search:
         self._wrong = [one for one in own if not one.right]
         self._right = [one for one in own if one.right]
         self._others = [one for one in asked if one.exercise != exercise]
-        self.cost = Cost()
+        self.tried = 0
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
 
@@ -281,7 +269,7 @@ class Search:
         asked = [one.question.call for one in calls]
         changes = [one.together_with(self._besides) for one in edits]
         outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
-        self.cost = self.cost.plus(Cost(outcomes.tried, outcomes.calls))
+        self.tried += outcomes.tried
         return outcomes
 
     def _left(self, calls: Sequence[CheckedCall], count: int, outcomes: Outcomes) -> Iterator[int]:

@@ -194,7 +194,6 @@ class Trying:
         if swaps is None:
             return
         for place, call in enumerate(trials.calls):
-            outcomes.calls += 1
             answer = self._answer(call, swaps)
             must_change = place < trials.to_change
             if must_change and (answer is None or _same(answer, before[place])):

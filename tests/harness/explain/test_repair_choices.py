@@ -13,7 +13,7 @@ from grader.explain.line_words import proof, subject_in_words, suspicion
 from grader.explain.repair.choice import chosen
 from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit
+from grader.explain.repair.search import FileEdit, Lines, RepairEdit
 from grader.explain.repair.sources import EditableSources
 from grader.testing.outcome import Question
 from tests.harness.undoing import ATTENTION, edits_of
@@ -243,7 +243,7 @@ class Found:
     found: Sequence[RepairEdit]
     passed: Mapping[str, Lines]
     unlikely: Sequence[RepairEdit] = ()
-    cost: Cost = field(default_factory=Cost)
+    tried: int = 0
     left_out: int = 0
     sufficed: list[bool] = field(default_factory=list)
 

@@ -277,7 +277,7 @@ def test_an_edit_is_dropped_at_a_call_that_it_does_not_change(loaded, tmp_path):
         (0, 0): [2, 4],
         (0, 1): [5],
     }
-    assert (outcomes.tried, outcomes.calls) == (3, 4)
+    assert outcomes.tried == 3
     both = one.perform(Trials(calls, 2, edits, 30.0))
     assert set(both.given) == {(0, 0)}
     none = one.perform(Trials(calls, 0, edits, 30.0))
