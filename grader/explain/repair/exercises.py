@@ -246,7 +246,7 @@ def proved(
             break
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
-        mended, found = mended.at(most), [found[most]]
+        mended, found = mended.at(mended.places[most]), [found[most]]
     if not found[0]:
         return None
     if mended.besides is not None:
@@ -267,8 +267,8 @@ def _mended(
     None counts if a test to be `kept` fails with it. The control: that test passes unedited.
     """
     found = []
-    for made in mended.makes:
-        right = passing(made.together_with(mended.besides))
+    for place in mended.places:
+        right = passing(place.made.together_with(mended.besides))
         broken = frozenset(kept).difference(right)
         is_harmful = bool(broken) and not broken.isdisjoint(passing({}))
         found.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
