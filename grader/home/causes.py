@@ -19,7 +19,7 @@ from grader.core.verdict import Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
-from grader.explain.mistakes.prediction import prediction_of
+from grader.explain.mistakes.prediction import RIGHT, Catalogue, prediction_of
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
 from grader.explain.repair.exercises import Changes, Proved, is_made, proved
@@ -38,11 +38,9 @@ from grader.testing.exercise import membership
 from grader.testing.outcome import Observation, Prediction, Question
 from grader.worker.trials.alarm import TooLong
 
-_RIGHT = ""
 
-
-class FrozenMistakes:
-    """The mistakes that were frozen beside the public tests; a `Catalogue`."""
+class FrozenMistakes(Catalogue):
+    """The mistakes that were frozen beside the public tests."""
 
     def __init__(self, module_of: Callable[[str], FrozenModule]) -> None:
         self._module_of = module_of
@@ -50,7 +48,7 @@ class FrozenMistakes:
     def names(self, observation: Observation) -> Sequence[str]:
         """Returns the known mistakes for a call, then the pairs of mistakes made together."""
         rows, known = self._rows(observation)
-        return [name for name in dict.fromkeys(known[: len(rows)]) if name != _RIGHT]
+        return [name for name in dict.fromkeys(known[: len(rows)]) if name != RIGHT]
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
         """Returns samples of the answer that each numeric variant of a mistake gives to a call."""
@@ -61,11 +59,6 @@ class FrozenMistakes:
             for row, mistake in zip(rows, known, strict=False)
             if mistake == name
         ]
-
-    def right(self, observation: Observation) -> Prediction | None:
-        """Returns a sample of the reference's answer to a call."""
-        predictions = self.predictions(_RIGHT, observation)
-        return predictions[0] if predictions else None
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
         """Returns the arguments that each mistake's answer ignores."""
