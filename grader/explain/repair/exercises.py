@@ -56,7 +56,6 @@ class ExerciseRepair:
         self.ignored: dict[str, str] = {}
         self._held: dict[str, RepairedExercise] = {}
         self._doubted: set[str] = set()
-        self._last: tuple[Sequence[RepairEdit], RepairedExercise | None] | None = None
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
 
@@ -115,7 +114,7 @@ class ExerciseRepair:
             if search is None:
                 is_whole = False
                 break
-            choice = self._chosen(search.mends(self._sources, self._suffice(exercise)))
+            choice = self._choice(exercise, search)
             self._passed[exercise] = search.passed
             tried, is_whole = tried + search.tried, is_whole and not search.left_out
             if choice is None or (besides is None and choice.exercises & self._doubted):
@@ -143,26 +142,20 @@ class ExerciseRepair:
         search = self._search(before.exercise, None, True)
         if search is None:
             return replace(before, is_whole=False)
-        choice = self._chosen(search.mends(self._sources, self._suffice(before.exercise)))
+        choice = self._choice(before.exercise, search)
         tried, is_whole = before.tried + search.tried, not search.left_out
         if choice is None or not choice.is_plain:
             return replace(before, tried=tried, is_whole=is_whole)
         anew = _anew(before.exercise, choice, found)
         return RepairAttempt(before.exercise, choice, anew, tried, is_whole)
 
-    def _chosen(self, mends: Sequence[RepairEdit]) -> RepairedExercise | None:
-        """Returns the repair to tell, and remembers it until the next call with other edits."""
-        if self._last is None or self._last[0] is not mends:
-            self._last = mends, chosen(mends, self._sources, self._adapters)
-        return self._last[1]
+    def _choice(self, exercise: str, search: Search) -> RepairedExercise | None:
+        """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only."""
 
-    def _suffice(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:
-        """Returns a function that says whether edits suffice, or unlikely ones must follow.
+        def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
+            return chosen(repairs, self._sources, self._adapters)
 
-        An exercise that shares lines with an unrepaired one gets likely edits only.
-        """
-        likely_only = bool(self._in_vain[exercise])
-        return lambda mends: likely_only or self._chosen(mends) is not None
+        return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 
     def _sharing(self, exercise: str) -> list[str]:
         """Returns the wrong exercises that share lines with an exercise, as its search saw."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 
@@ -57,6 +57,7 @@ class Workbench(Protocol):
         """Returns the outcomes of trials."""
 
 
+Choice = TypeVar("Choice")
 NewBench = Callable[[], AbstractContextManager[Workbench]]
 Lines = frozenset[tuple[str, int]]
 # A call, and the unedited program's answer to it.
@@ -166,13 +167,17 @@ class Search:
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
 
-    def mends(
-        self, sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
-    ) -> list[RepairEdit]:
-        """Returns the edits that make the exercise's wrong answers right, in order of their cost.
+    def chosen(
+        self,
+        sources: EditableSources,
+        choose: Callable[[Sequence[RepairEdit]], Choice | None],
+        likely_only: bool,
+    ) -> Choice | None:
+        """Returns what `choose` makes of the edits that make the exercise's wrong answers right.
 
         All likely edits are tried on a few calls first. Edits that pass are proven on more calls,
-        in another worker. If they do not `suffice`, unlikely edits follow in a third worker.
+        in another worker. If that leaves no choice, unlikely edits follow in a third worker, unless
+        `likely_only`.
         """
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
@@ -184,12 +189,12 @@ class Search:
             over = bench.seconds + self._bounds.seconds
             left = self._repair(bench, edits, 0, likely, self._bounds.seconds)
             rest = over - bench.seconds
-        mends = self._proven(edits, left)
-        if suffice(mends):
-            return mends
+        choice = choose(self._proven(edits, left))
+        if choice is not None or likely_only:
+            return choice
         with self._bench() as bench:
             left += self._repair(bench, edits, likely, len(edits), rest)
-        return self._proven(edits, left)
+        return choose(self._proven(edits, left))
 
     def _repair(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
