@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import pdb
@@ -73,6 +74,7 @@ class HomeRepair:
         self._passed: dict[str, set[Line]] = {}
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
         self.ignored = self._repairs.ignored
+        self._of_gradients = functools.cache(functools.partial(gradient_repair, bench.sources))
         self.is_complete = True
         self.cut_short: set[str] = set()
 
@@ -87,7 +89,7 @@ class HomeRepair:
         if not _can_be_stopped():
             return None
         if exercise not in self._wrong:
-            return gradient_repair(self._bench.sources, exercise) if of_gradients else None
+            return self._of_gradients(exercise) if of_gradients else None
         if exercise not in self._repairs.chosen:
             self._end = own_time() + self._left.seconds
             try:
