@@ -21,7 +21,7 @@ _EQUAL = 0.05
 _MOST_EQUAL = 3
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
-_MOST_SPARES = 3
+_MOST_SPARES = 8
 # Calls, attributes and contexts without gradients, and how many of them are tried.
 _CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference_mode)\b")
 _MOST_CUTS = 6
