@@ -287,7 +287,7 @@ def test_a_module_without_forward_is_a_container_or_misspells_it():
 
 
 def test_a_protocol_may_hide_a_class_of_the_same_name():
-    """So it does where the adapters are pasted below the class."""
+    """Adapters that are pasted below the class hide it."""
     assert "rename yours" in sentence("TypeError: Protocols cannot be instantiated")
 
 
