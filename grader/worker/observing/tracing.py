@@ -38,7 +38,10 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _OF_PARTS = ("stack", "cat", "concat", "tensor")
 # The line to name is the one that calls a helper which does only this.
 _DETACHES = re.compile(r"return \w+\.(detach\(\)|data)")
-_WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
+# These switch gradients off, unless their argument says otherwise.
+_WITHOUT_GRADIENT = re.compile(
+    r"\b(no_grad|set_grad_enabled(?!\((mode=)?True)|inference_mode(?!\((mode=)?False))\b"
+)
 # These functions take the form of a tensor and none of its values: no gradient can end in them.
 _OF_A_FORM = re.compile(
     r"(empty|zeros|ones|full|rand|randn|randint)_like|new_(empty|zeros|ones|full)"
@@ -61,14 +64,16 @@ class _Operation:
     """A torch function that the submission called: its dtypes in and out, and its line.
 
     `cuts` says whether an input needs a gradient and the output does not, `keeps` whether the
-    output does. `parents` are the places of the operations that made the inputs. `derived` are the
-    dtypes of float inputs that come from the call's own input.
+    output does. `cause` is the line that cuts, None if it is not known. `parents` are the places
+    of the operations that made the inputs. `derived` are the dtypes of float inputs that come from
+    the call's own input.
     """
 
     inputs: frozenset[torch.dtype]
     output: torch.dtype
     line: Line
     cuts: bool
+    cause: Line | None
     keeps: bool
     parents: tuple[int, ...] = ()
     derived: frozenset[torch.dtype] = frozenset()
@@ -124,9 +129,11 @@ class Tracer(Onlooker):
         takes_values = not _OF_A_FORM.fullmatch(getattr(function, "__name__", ""))
         keeps = _needs_gradient(output)
         cuts = had and takes_values and not keeps
-        line = self._lines_without_gradient(frame) if cuts else None
         while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
             stack = stack[:-1]
+        line = stack[-1]
+        is_on = not cuts or torch.is_grad_enabled()
+        cause = line if is_on else self._line_without_gradient(frame)
         dtypes = frozenset(one.dtype for one in tensors)
         made_by = [self._maker(one) for one in tensors]
         parents = tuple(dict.fromkeys(one for one in made_by if one is not None))
@@ -137,7 +144,7 @@ class Tracer(Onlooker):
         )
         self._makers[id(output)] = weakref.ref(output), len(self._operations)
         self._operations.append(
-            _Operation(dtypes, output.dtype, line or stack[-1], cuts, keeps, parents, derived)
+            _Operation(dtypes, output.dtype, line, cuts, cause, keeps, parents, derived)
         )
 
     def _maker(self, tensor: torch.Tensor) -> int | None:
@@ -214,7 +221,7 @@ class Tracer(Onlooker):
         If no cut is seen to lead to the result, because it passed through numpy, the line is the
         only one of the call.
         """
-        cuts: set[Line] = set()
+        cuts: set[Line | None] = set()
         found: set[int] = set()
         left = [self._maker(result)]
         while left:
@@ -224,7 +231,7 @@ class Tracer(Onlooker):
             found.add(place)
             operation = self._operations[place]
             if operation.cuts:
-                cuts.add(operation.line)
+                cuts.add(operation.cause)
             else:
                 left += operation.parents
         # A comparison on the way loses the gradient as well, and is no cut.
@@ -232,20 +239,20 @@ class Tracer(Onlooker):
             cuts = cuts or self._dead_ends(found)
         return cuts.pop() if len(cuts) == 1 else None
 
-    def _dead_ends(self, made: Collection[int]) -> set[Line]:
+    def _dead_ends(self, made: Collection[int]) -> set[Line | None]:
         """Returns the lines of cuts past which no operation carries the gradient.
 
         If an operation keeps the gradient and none takes its output, the gradient may have ended
         there, as in `tolist`: no cut counts. `made` are the operations that made the result.
         """
-        cuts: set[Line] = set()
+        cuts: set[Line | None] = set()
         taken = set(made)
         passed: set[int] = set()
         for place, operation in reversed([*enumerate(self._operations)]):
             if operation.keeps and place not in taken:
                 return set()
             if operation.cuts and place not in passed:
-                cuts.add(operation.line)
+                cuts.add(operation.cause)
             taken.update(operation.parents)
             if operation.keeps or place in passed:
                 passed.update(operation.parents)
@@ -272,17 +279,18 @@ class Tracer(Onlooker):
             caller = caller.f_back
         return caller
 
-    def _lines_without_gradient(self, frame: FrameType | None) -> Line | None:
-        """Returns the submission's `with` or decorator that forbids gradients around a frame."""
-        if torch.is_grad_enabled():
-            return None
+    def _line_without_gradient(self, frame: FrameType | None) -> Line | None:
+        """Returns the innermost `with` or decorator that switches gradients off around a frame.
+
+        A statement may have switched them off: then there is none.
+        """
         while frame is not None:
             file, number = frame.f_code.co_filename, frame.f_lineno or 0
             if self._lines.holds(file):
-                for said, last in _without_gradient(file):
-                    if said <= number <= last:
-                        source = linecache.getline(file, said).strip()
-                        return Line(self._lines.place(file), said, source)
+                around = [one for one, last in _without_gradient(file) if one <= number <= last]
+                if around:
+                    source = linecache.getline(file, max(around)).strip()
+                    return Line(self._lines.place(file), max(around), source)
             frame = frame.f_back
         return None
 
@@ -327,7 +335,7 @@ def _hands_on(value: ast.expr) -> bool:
 
 
 def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
-    """Yields the first and last lines of the code in which gradients are forbidden."""
+    """Yields the first and last lines of the code in which gradients are switched off."""
     for node in ast.walk(syntax_of(file)):
         saying: list[ast.expr] = []
         if isinstance(node, ast.With):
@@ -335,7 +343,7 @@ def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
         elif isinstance(node, ast.FunctionDef):
             saying = node.decorator_list
         for said in saying:
-            if any(word in ast.unparse(said) for word in _WITHOUT_GRADIENT):
+            if _WITHOUT_GRADIENT.search(ast.unparse(said)):
                 yield said.lineno, getattr(node, "end_lineno", None) or said.lineno
 
 
