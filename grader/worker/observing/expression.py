@@ -172,6 +172,7 @@ def line_at(file: str, number: int, root: Path) -> Frame | None:
 
 _SHOWN = 4
 _LONGEST_NAME = 40
+_MOST_BITS = 128
 
 
 def in_words(value: object) -> str | None:
@@ -183,8 +184,11 @@ def in_words(value: object) -> str | None:
         with torch._C.DisableTorchFunctionSubclass():
             device = "" if value.device.type == "cpu" else f" on {value.device.type}"
             return tensor_in_words(value.dtype, tuple(value.shape)) + device
-    if value is None or type(value) in (bool, int, float, str):
-        return repr(value)[:_LONGEST_NAME]
+    if type(value) is int:  # a number without its last digits would be another one
+        return str(value) if value.bit_length() <= _MOST_BITS else None
+    if value is None or type(value) in (bool, float, str):
+        text = repr(value)
+        return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
     if isinstance(value, tuple | list):
         return _sequence(value)
     if isinstance(value, torch.nn.Module):
