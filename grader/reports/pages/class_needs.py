@@ -88,8 +88,9 @@ def _shown(
 def _picture(group: AnswerCluster, results: Results) -> ShownTensor | None:
     """Returns the smallest picture of the first member, from a test that the group fails."""
     grades = results.grades_of(group.members[:1], whole=True)
-    seen = [one for grade in grades for one in grade.evidence.pictures if one.test in group.tests]
-    return _beginning(min(seen, key=lambda one: len(one.expected))) if seen else None
+    pictures = (one for grade in grades for one in grade.evidence.pictures if one.is_sound)
+    own = [one for one in pictures if one.test in group.tests]
+    return _beginning(min(own, key=lambda one: len(one.expected))) if own else None
 
 
 def _is_same(one: float, two: float) -> bool:
@@ -100,7 +101,7 @@ def _is_same(one: float, two: float) -> bool:
 def _beginning(picture: Picture) -> ShownTensor:
     width = picture.shape[-1] if picture.shape else 1
     expected, got = [], []
-    for start in range(0, min(len(picture.expected), _ROWS * width), max(width, 1)):
+    for start in range(0, min(len(picture.expected), _ROWS * width), width):
         end = start + min(width, _COLUMNS)
         wanted, came = picture.expected[start:end], picture.got[start:end]
         wrong = [not _is_same(one, two) for one, two in zip(wanted, came, strict=True)]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import array
 import base64
 import itertools
-import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,10 +107,6 @@ class Drawing:
     caption: str
     shape: str
     data: Markup
-
-
-def _is_sound(picture: Picture) -> bool:
-    return math.prod(picture.shape) == len(picture.expected) == len(picture.got) > 0
 
 
 def _drawing(picture: Picture) -> Drawing:
@@ -232,7 +227,7 @@ class _Looking:
         self._public = frozenset(t.id for t in grade.tests if t.visibility is Visibility.PUBLIC)
         self._excerpts = evidence.excerpts
         self._walks = evidence.walks
-        sound = (p for p in evidence.pictures if p.test in self._public and _is_sound(p))
+        sound = (p for p in evidence.pictures if p.test in self._public and p.is_sound)
         self._pictures = {picture.test: picture for picture in sound}
         self._room = _NUMBERS
 

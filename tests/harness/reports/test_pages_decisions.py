@@ -251,10 +251,11 @@ def test_the_first_values_of_a_wrong_answer_are_shown_beside_the_expected(
 
 
 def test_the_smallest_picture_of_the_groups_own_tests_is_shown(tmp_path: Path):
-    """A picture of another test shows another answer."""
+    """A picture of another test shows another answer; one without its numbers shows none."""
     large, small = a_picture((3,), [1, 2, 3], [3, 2, 1]), a_picture((2,), [1, 2], [2, 1])
     other = Picture("t.py::gx", "the result", (), (), (1.0,), (2.0,))
-    results, entries = stored(tmp_path, large, small, other)
+    unsound = [a_picture((1,), [1], []), a_picture((0,), [], []), a_picture((3,), [1], [2])]
+    results, entries = stored(tmp_path, large, small, other, *unsound)
     (group,) = nameless(results, entries)
     assert group.picture is not None
     assert group.picture.what == "the result, shape [2], in vx"
