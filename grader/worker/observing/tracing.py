@@ -32,18 +32,18 @@ from grader.worker.observing.expression import (
 )
 from grader.worker.observing.lines import Onlooker, OwnLines
 
-_MOST = 4000
+_MOST_NOTED = 4000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-# The results of these functions take their shape from their parts.
-_OF_PARTS = ("stack", "cat", "concat", "tensor")
-# The line to name is the one that calls a helper which does only this.
+# The results of these functions take their shape from the elements of a list.
+_JOINING = ("stack", "cat", "concat", "tensor")
+# If a function does only this, the line that calls it is named.
 _DETACHES = re.compile(r"return \w+\.(detach\(\)|data)")
 # These switch gradients off, unless their argument says otherwise.
 _WITHOUT_GRADIENT = re.compile(
     r"\b(no_grad|set_grad_enabled(?!\((mode=)?True)|inference_mode(?!\((mode=)?False))\b"
 )
-# These functions take the form of a tensor and none of its values: no gradient can end in them.
-_OF_A_FORM = re.compile(
+# These functions take a tensor's shape and none of its values: no gradient can end in them.
+_LIKE_ANOTHER = re.compile(
     r"(empty|zeros|ones|full|rand|randn|randint)_like|new_(empty|zeros|ones|full)"
 )
 
@@ -80,25 +80,25 @@ class _Operation:
 
 
 class Tracer(Onlooker):
-    """An observer of a call: it notes the results of the submission's and torch's functions."""
+    """An observer that notes the results of the submission's and torch's functions in a call."""
 
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
         self._returns: list[_Return] = []
         self._operations: list[_Operation] = []
         self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
-        self._looking_on = ExitStack()
+        self._contexts = ExitStack()
 
     def __enter__(self) -> Self:
         # Output and warnings were already reported at the first call.
-        self._looking_on.enter_context(redirect_stdout(io.StringIO()))
-        self._looking_on.enter_context(warnings.catch_warnings(action="ignore"))
-        self._looking_on.enter_context(_Functions(self))
+        self._contexts.enter_context(redirect_stdout(io.StringIO()))
+        self._contexts.enter_context(warnings.catch_warnings(action="ignore"))
+        self._contexts.enter_context(_FunctionCalls(self))
         return super().__enter__()
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        self._looking_on.close()
+        self._contexts.close()
 
     def origin(self, result: object, what: Traced) -> Line | None:
         """Returns the line that gave a result its property `what`; None if it is not certain."""
@@ -106,27 +106,27 @@ class Tracer(Onlooker):
         if not isinstance(result, torch.Tensor):
             return None if found is None else found.line
         if what is Traced.GRADIENT:
-            return self._cut(result)
+            return self._gradient_line(result)
         if what is Traced.SHAPE:
-            return None if found is None else self._shaped(found)
+            return None if found is None else self._shape_line(found)
         line = None if found is None else found.line
         made = self._maker(result)
         if what is Traced.DTYPE and made is not None:
             line = self._operations[made].line
-        return self._converted(result) or line
+        return self._dtype_line(result) or line
 
-    def made(
+    def note(
         self, function: object, inputs: Iterator[object], output: object, frame: FrameType | None
     ) -> None:
         """Notes the result of a torch function and its input tensors."""
-        if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST:
+        if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST_NOTED:
             return
         tensors = [one for one in inputs if isinstance(one, torch.Tensor)]
         stack = self._lines.stack(frame)
         if not stack:
             return
         had = output.is_floating_point() and any(map(_needs_gradient, tensors))
-        takes_values = not _OF_A_FORM.fullmatch(getattr(function, "__name__", ""))
+        takes_values = not _LIKE_ANOTHER.fullmatch(getattr(function, "__name__", ""))
         keeps = _needs_gradient(output)
         cuts = had and takes_values and not keeps
         while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
@@ -169,7 +169,7 @@ class Tracer(Onlooker):
             found = earlier
         return found
 
-    def _shaped(self, returned: _Return) -> Line | None:
+    def _shape_line(self, returned: _Return) -> Line | None:
         """Returns the line whose expression a function returns, if it alone decides the shape."""
         value, line = _return_at(returned), returned.line
         if isinstance(value, ast.Name):
@@ -183,7 +183,7 @@ class Tracer(Onlooker):
                 return line
         return None if value is None or _hands_on(value) else line
 
-    def _converted(self, result: torch.Tensor) -> Line | None:
+    def _dtype_line(self, result: torch.Tensor) -> Line | None:
         """Returns the line that gave a result its dtype: the first for floats, else the last.
 
         Returns None if some floats were converted and others were created with the dtype, because
@@ -215,7 +215,7 @@ class Tracer(Onlooker):
                 left += operation.parents
         return [self._operations[place] for place in sorted(found)]
 
-    def _cut(self, result: torch.Tensor) -> Line | None:
+    def _gradient_line(self, result: torch.Tensor) -> Line | None:
         """Returns the only line that cut the gradient on the way to a result, if there is one.
 
         If no cut is seen to lead to the result, because it passed through numpy, the line is the
@@ -262,15 +262,15 @@ class Tracer(Onlooker):
         if not self._lines.holds(frame.f_code.co_filename):
             return None
         frame.f_trace_lines = False
-        return self._went_on
+        return self._local_trace
 
-    def _went_on(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "return" and len(self._returns) < _MOST:
+    def _local_trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "return" and len(self._returns) < _MOST_NOTED:
             line = self._lines.stack(frame)[-1]
             caller = self._own_caller(frame)
             code = frame.f_code
             self._returns.append(_Return(id(frame), id(caller), argument, line, code))
-        return self._went_on
+        return self._local_trace
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
         """Returns the nearest of the submission's own frames that called a frame."""
@@ -331,7 +331,7 @@ def _hands_on(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call) or not value.args:
         return False
     name = ast.unparse(value.func).rpartition(".")[2]
-    return name in _OF_PARTS and isinstance(value.args[0], ast.Name)
+    return name in _JOINING and isinstance(value.args[0], ast.Name)
 
 
 def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
@@ -347,7 +347,7 @@ def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
                 yield said.lineno, getattr(node, "end_lineno", None) or said.lineno
 
 
-class _Functions(TorchFunctionMode):
+class _FunctionCalls(TorchFunctionMode):
     """A mode of torch that sees every call of a torch function, above autograd."""
 
     def __init__(self, tracer: Tracer) -> None:
@@ -360,5 +360,5 @@ class _Functions(TorchFunctionMode):
         result = func(*args, **kwargs or {})
         inputs = [*args, *(kwargs or {}).values()]
         inner = [one for each in inputs if isinstance(each, list | tuple) for one in each]
-        self._tracer.made(func, iter([*inputs, *inner]), result, sys._getframe(1))
+        self._tracer.note(func, iter([*inputs, *inner]), result, sys._getframe(1))
         return result
