@@ -99,7 +99,7 @@ def _tell_costs(results: Results, names: Sequence[str]) -> None:
     ]
     seconds = sorted(seconds for seconds, _ in spent)
     print(
-        f"mended anew {len(spent)} times: median {statistics.median(seconds):.2f} s of its "
+        f"repaired again {len(spent)} times: median {statistics.median(seconds):.2f} s of its "
         f"process, nine tenths under {seconds[int(0.9 * (len(seconds) - 1))]:.2f} s, "
         f"{statistics.median(edits for _, edits in spent):.0f} edits"
     )

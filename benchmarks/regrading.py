@@ -40,7 +40,7 @@ def main() -> None:
         first = told(f"{count} graded and explained", batch(course, many, folder / "out"))
         told("one graded", batch(course, one, folder / "alone"))
         mend(course)
-        again = told("the same with one test mended", batch(course, many, folder / "out"))
+        again = told("the same with one test fixed", batch(course, many, folder / "out"))
         told("the same with nothing changed", batch(course, many, folder / "out"))
     share = again.wall / first.wall
     holds = "holds" if share < SHARE else "DOES NOT HOLD"

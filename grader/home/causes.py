@@ -208,28 +208,28 @@ class Reasons:
     def _add(self, reason: _Reason, failure: Failure) -> None:
         said, proved = failure.said, reason.proved
         words = "" if proved is None else proved.in_words(said.id, shown=self._home.shows_edits)
-        mended = proved.mended if proved is not None and said.id in proved.passing else None
-        if words and mended is None:
+        repaired = proved.repaired if proved is not None and said.id in proved.passing else None
+        if words and repaired is None:
             said = dataclasses.replace(said, message=f"{said.message}\n{words}")
         # An edit that makes a test pass undoes the exercise's mistake, and with it wrong gradients.
-        undone = mended is not None and not mended.besides
+        undone = repaired is not None and not repaired.besides
         follows = undone or (said.aspect is Aspect.GRADIENTS and not said.is_apart)
         explains = follows or said.id in reason.explained
         mistake = reason.mistake if explains else None
         if mistake is not None and reason.root != said.exercise:
             failure.more.append(f"The same mistake as in {reason.root}: fix it there first.")
         advice, places = "", said.places
-        if mended is not None:
+        if repaired is not None:
             advice, _, failure.line = words.partition("\n")
-            places = tuple((place.file, place.line) for place in mended.places)
+            places = tuple((place.file, place.line) for place in repaired.places)
         elif reason.ignored:
             failure.more.append(reason.ignored)
-        if mended is None and reason.way is not None:
+        if repaired is None and reason.way is not None:
             way = filter(None, [said.message, reason.way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(way))
             line = reason.way.line_of(said.id)
             places = places or (() if line is None else ((line.file, line.line),))
-        is_bare = mistake is None and mended is None and not said.is_apart
+        is_bare = mistake is None and repaired is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:
             failure.builds_on = list(reason.builds_on)
             failure.more += (f"{one} is also wrong: start there." for one in reason.builds_on[:1])
@@ -273,12 +273,12 @@ class Reasons:
 
     def _reason(self, exercise: str, of_gradients: bool, failing: Iterable[str]) -> _Reason:
         """Returns the findings about an exercise, which may be wrong because of `failing` ones."""
-        mended = None if self._repair is None else self._repair.of(exercise, of_gradients)
-        proved = None if mended is None else self._proof(exercise, mended)
-        if mended is not None and proved is None:
+        repaired = None if self._repair is None else self._repair.of(exercise, of_gradients)
+        proved = None if repaired is None else self._proof(exercise, repaired)
+        if repaired is not None and proved is None:
             self._unproved.add(exercise)
-        mended = None if proved is None else proved.mended
-        way = self._way(exercise) if mended is None else None
+        repaired = None if proved is None else proved.repaired
+        way = self._way(exercise) if repaired is None else None
         repair = self._repair
         builds_on = repair.roots_of(exercise, failing) if repair is not None else ()
         ignored = repair.ignored.get(exercise, "") if repair is not None else ""
@@ -300,7 +300,7 @@ class Reasons:
             own = self._tests[exercise]
             self._reruns[exercise] = rerun(own, self._home.bench, ask, end)
 
-    def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
+    def _proved(self, exercise: str, repaired: RepairedExercise) -> Proved | None:
         """Returns an exercise's repair, after running its tests with the edit."""
         bench = self._bench
         assert bench is not None
@@ -308,7 +308,7 @@ class Reasons:
         failed = self._reruns[exercise].failed - concerned
         own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
         wrong = {one.nodeid for one in own}
-        tests = [*self._tests[exercise], *self._passed_beside(exercise, mended)]
+        tests = [*self._tests[exercise], *self._passed_beside(exercise, repaired)]
         tests = [one for one in tests if one.nodeid not in concerned]
         kept = {one.nodeid for one in tests} - wrong
 
@@ -319,7 +319,7 @@ class Reasons:
                 return {one.nodeid for one in tests if passes(one, self._home.bench, ask)}
 
         try:
-            found = proved(exercise, mended, wrong, kept, passing)
+            found = proved(exercise, repaired, wrong, kept, passing)
             others = self._not_run_with(exercise, own)
             return None if found is None else dataclasses.replace(found, others=others)
         except (MemoryError, TooLong):
@@ -327,10 +327,10 @@ class Reasons:
         finally:
             is_made(bench.try_edits, {})
 
-    def _passed_beside(self, exercise: str, mended: RepairedExercise) -> list[pytest.Function]:
+    def _passed_beside(self, exercise: str, repaired: RepairedExercise) -> list[pytest.Function]:
         """Returns the passed tests of other exercises that run a line of a repair."""
         assert self._repair is not None
-        places = [place for choice in mended.choices() for place in choice.places]
+        places = [place for choice in repaired.choices() for place in choice.places]
         beside = self._repair.running({(place.file, place.line) for place in places})
         return [
             test

@@ -124,7 +124,7 @@ class HomeRepair:
             for attempt in self._repairs.attempts(asked):
                 self._chosen[attempt.exercise] = attempt.choice
                 if attempt.choice is not None:
-                    self._chosen |= dict.fromkeys(attempt.mended, attempt.choice)
+                    self._chosen |= dict.fromkeys(attempt.fixed, attempt.choice)
                 elif attempt.ignored is not None:
                     self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 if not attempt.is_whole:

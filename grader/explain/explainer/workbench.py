@@ -176,7 +176,7 @@ class RepairWorkshop:
             return dependence(catalogue, self._bench, self._sources, asked, made)
         return Dependence()
 
-    def mended(
+    def repaired(
         self,
         catalogue: Catalogue,
         asked: Mapping[str, Sequence[CheckedCall]],
@@ -207,7 +207,7 @@ class RepairWorkshop:
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 if attempt.choice is not None:
-                    found |= dict.fromkeys(attempt.mended, attempt.choice)
+                    found |= dict.fromkeys(attempt.fixed, attempt.choice)
                 elif attempt.ignored is not None:
                     self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 self.repairs.append(self._noted(attempt))
@@ -220,7 +220,7 @@ class RepairWorkshop:
 
     def proved(
         self,
-        mended: Mapping[str, RepairedExercise],
+        repaired: Mapping[str, RepairedExercise],
         failed: Mapping[str, Collection[str]],
         kept: Mapping[str, Collection[str]],
         passes: Passes,
@@ -231,7 +231,7 @@ class RepairWorkshop:
         Its other tests, those to be `kept`, run too, and still pass.
         """
         found: dict[str, Proved] = {}
-        left = iter(mended.items() if not deadline.passed else ())
+        left = iter(repaired.items() if not deadline.passed else ())
         for exercise, choice in left:
             with contextlib.suppress(WorkerLost), self._session.bench() as bench:
                 for name, one in itertools.chain([(exercise, choice)], left):
@@ -263,7 +263,7 @@ class RepairWorkshop:
         choice, cost = attempt.choice, attempt.cost
         places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
         seconds, self._seconds = round(self._seconds, 4), 0.0
-        return Repair(tuple(sorted(attempt.mended)), places, cost.edits, cost.calls, seconds)
+        return Repair(tuple(sorted(attempt.fixed)), places, cost.edits, cost.calls, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:

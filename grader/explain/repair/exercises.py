@@ -38,7 +38,7 @@ class RepairAttempt:
 
     exercise: str
     choice: RepairedExercise | None
-    mended: frozenset[str]
+    fixed: frozenset[str]
     cost: Cost
     is_whole: bool
     ignored: Ignored | None = None
@@ -85,7 +85,7 @@ class ExerciseRepair:
                 attempt = self._attempt(exercise, found)
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
             if attempt.choice is None and attempt.is_whole and only_some_raise:
-                attempt = self._of_answers(attempt, found)
+                attempt = self._repair_of_answers(attempt, found)
             if attempt.choice is None and exercise not in self._held:
                 for other in self._sharing(exercise):
                     self._in_vain[other].add(exercise)
@@ -93,10 +93,10 @@ class ExerciseRepair:
                 unused = ignored(self._sources, passed, self._adapters, own)
                 attempt = replace(attempt, ignored=unused)
             for one in (*_proved(attempt, self._held, found), attempt):
-                anew = replace(one, mended=one.mended - found.keys())
-                if anew.choice is not None:
-                    found |= dict.fromkeys(anew.mended, anew.choice)
-                yield anew
+                attempted = replace(one, fixed=one.fixed - found.keys())
+                if attempted.choice is not None:
+                    found |= dict.fromkeys(attempted.fixed, attempted.choice)
+                yield attempted
 
     def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
         """Returns the repair of an exercise, alone or together with the edit of an earlier one.
@@ -109,7 +109,7 @@ class ExerciseRepair:
         if exercise in self._known:
             choice = self._known[exercise]
             return RepairAttempt(
-                exercise, choice, _anew(exercise, choice, found), Cost(), is_whole=True
+                exercise, choice, _newly_fixed(exercise, choice, found), Cost(), is_whole=True
             )
         before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
         cost, is_whole = Cost(), True
@@ -118,18 +118,18 @@ class ExerciseRepair:
             if search is None:
                 is_whole = False
                 break
-            choice = self._chosen(search.mends(self._sources, self._suffice(exercise)))
+            choice = self._chosen(search.repairs(self._sources, self._are_enough(exercise)))
             self._passed[exercise] = search.passed
             cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
             if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
             choice = replace(choice, besides=besides)
-            left = self._alike(exercise, search) - choice.exercises - found.keys()
+            left = self._sharing(exercise, self._adapters) - choice.exercises - found.keys()
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
             second = any(one.made == besides for one in self._held.values())
             if choice.is_plain or not (is_chance or second):
                 return RepairAttempt(
-                    exercise, choice, _anew(exercise, choice, found), cost, is_whole
+                    exercise, choice, _newly_fixed(exercise, choice, found), cost, is_whole
                 )
             if besides is None:
                 self._held[exercise] = choice
@@ -137,7 +137,7 @@ class ExerciseRepair:
             self._doubted.add(exercise)
         return RepairAttempt(exercise, None, frozenset(), cost, is_whole)
 
-    def _of_answers(
+    def _repair_of_answers(
         self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
     ) -> RepairAttempt:
         """Returns the repair of an exercise's wrong answers, ignoring the calls that raise.
@@ -147,41 +147,39 @@ class ExerciseRepair:
         search = self._search(before.exercise, None, True)
         if search is None:
             return replace(before, is_whole=False)
-        choice = self._chosen(search.mends(self._sources, self._suffice(before.exercise)))
+        choice = self._chosen(search.repairs(self._sources, self._are_enough(before.exercise)))
         cost, is_whole = before.cost.plus(search.cost), not search.left_out
         if choice is None or not choice.is_plain:
             return replace(before, cost=cost, is_whole=is_whole)
         choice = replace(choice, answers_only=True)
-        anew = _anew(before.exercise, choice, found)
-        return RepairAttempt(before.exercise, choice, anew, cost, is_whole)
+        fixed = _newly_fixed(before.exercise, choice, found)
+        return RepairAttempt(before.exercise, choice, fixed, cost, is_whole)
 
-    def _chosen(self, mends: Sequence[RepairEdit]) -> RepairedExercise | None:
+    def _chosen(self, repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
         """Returns the repair to tell, and remembers it until the next call with other edits."""
-        if self._last is None or self._last[0] is not mends:
-            self._last = mends, chosen(mends, self._sources, self._adapters)
+        if self._last is None or self._last[0] is not repairs:
+            self._last = repairs, chosen(repairs, self._sources, self._adapters)
         return self._last[1]
 
-    def _suffice(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:
+    def _are_enough(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:
         """Returns a function that says whether edits suffice, or unlikely ones must follow.
 
         An exercise that shares lines with an unrepaired one gets likely edits only.
         """
         likely_only = bool(self._in_vain[exercise])
-        return lambda mends: likely_only or self._chosen(mends) is not None
+        return lambda repairs: likely_only or self._chosen(repairs) is not None
 
-    def _sharing(self, exercise: str) -> list[str]:
-        """Returns the wrong exercises that share lines with an exercise, as its search saw."""
+    def _sharing(self, exercise: str, left_out: str | None = None) -> set[str]:
+        """Returns the wrong exercises that share lines with an exercise, except lines of a file.
+
+        They are those that the search for the exercise has seen.
+        """
         passed = self._passed.get(exercise, {})
-        own = passed.get(exercise, frozenset())
-        return [name for name, lines in passed.items() if lines & own]
-
-    def _alike(self, exercise: str, search: Search) -> set[str]:
-        """Returns the wrong exercises that share lines with this one, outside the adapters."""
-        own = {one for one in search.passed[exercise] if one[0] != self._adapters}
-        return {name for name, lines in search.passed.items() if lines & own}
+        own = {line for line in passed.get(exercise, ()) if line[0] != left_out}
+        return {name for name, lines in passed.items() if lines & own}
 
 
-def _anew(
+def _newly_fixed(
     exercise: str, choice: RepairedExercise | None, found: Mapping[str, RepairedExercise]
 ) -> frozenset[str]:
     return frozenset() if choice is None else (choice.exercises | {exercise}) - found.keys()
@@ -194,11 +192,11 @@ def _proved(
     second = None if attempt.choice is None else attempt.choice.besides
     for name in [name for name, one in held.items() if one.made == second]:
         choice = held.pop(name)
-        yield RepairAttempt(name, choice, _anew(name, choice, found), Cost(), is_whole=True)
+        yield RepairAttempt(name, choice, _newly_fixed(name, choice, found), Cost(), is_whole=True)
 
 
-# Of processor time, for making one edit.
-_SECONDS = 2.0
+# Processor time.
+_SECONDS_PER_EDIT = 2.0
 
 Changes = Mapping[str, Sequence[TextChange]]
 
@@ -210,7 +208,7 @@ class Proved:
     At least one test passes. The tests in `others` failed too, but did not run with the repair.
     """
 
-    mended: RepairedExercise
+    repaired: RepairedExercise
     passing: frozenset[str]
     failing: frozenset[str]
     others: frozenset[str] = frozenset()
@@ -222,17 +220,17 @@ class Proved:
         """
         if test in self.passing:
             is_all = not self.failing and not self.others
-            return self.mended.in_words(named, shown, is_all)
+            return self.repaired.in_words(named, shown, is_all)
         if test not in self.failing:
             return ""
-        place = self.mended.places[0]
+        place = self.repaired.places[0]
         changed = together(in_place(place), place.on)
         return f"{STAYS_WRONG}{changed} that fixes other tests."
 
 
 def proved(
     exercise: str,
-    mended: RepairedExercise,
+    repaired: RepairedExercise,
     failed: Collection[str],
     kept: Collection[str],
     passing: Callable[[Changes], Collection[str]],
@@ -245,24 +243,24 @@ def proved(
     edit is dropped if the exercise does not need it.
     """
     found: list[frozenset[str]] = []
-    for one in mended.choices():
-        mended, found = one, _mended(one, failed, kept, passing)
+    for one in repaired.choices():
+        repaired, found = one, _fixed_tests(one, failed, kept, passing)
         if any(found):
             break
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
-        mended, found = mended.at(most), [found[most]]
+        repaired, found = repaired.at(most), [found[most]]
     if not found[0]:
         return None
-    if mended.besides is not None:
-        alone = replace(mended, besides=None, exercises=frozenset({exercise}))
-        if all(found[0] <= own for own in _mended(alone, found[0], kept, passing)):
-            mended = alone
-    return Proved(mended, found[0], frozenset(failed) - found[0])
+    if repaired.besides is not None:
+        alone = replace(repaired, besides=None, exercises=frozenset({exercise}))
+        if all(found[0] <= own for own in _fixed_tests(alone, found[0], kept, passing)):
+            repaired = alone
+    return Proved(repaired, found[0], frozenset(failed) - found[0])
 
 
-def _mended(
-    mended: RepairedExercise,
+def _fixed_tests(
+    repaired: RepairedExercise,
     failed: Collection[str],
     kept: Collection[str],
     passing: Callable[[Changes], Collection[str]],
@@ -272,8 +270,8 @@ def _mended(
     None counts if a test to be `kept` fails with it. The control: that test passes unedited.
     """
     found = []
-    for made in mended.makes:
-        right = passing(made.together_with(mended.besides))
+    for made in repaired.makes:
+        right = passing(made.together_with(repaired.besides))
         broken = frozenset(kept).difference(right)
         is_harmful = bool(broken) and not broken.isdisjoint(passing({}))
         found.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
@@ -285,4 +283,4 @@ def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:
 
     Later calls begin in the state right after the changed program's import.
     """
-    return bool(try_edits(Trials((), 0, (changes,), _SECONDS, stays=True)).tried)
+    return bool(try_edits(Trials((), 0, (changes,), _SECONDS_PER_EDIT, stays=True)).tried)

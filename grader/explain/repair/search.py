@@ -197,7 +197,7 @@ class Search:
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
 
-    def mends(
+    def repairs(
         self, sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
     ) -> list[RepairEdit]:
         """Returns the edits that make the exercise's wrong answers right, in order of their cost.
@@ -215,9 +215,9 @@ class Search:
             over = bench.seconds + self._bounds.seconds
             left = self._repair(bench, edits, 0, likely, self._bounds.seconds)
             rest = over - bench.seconds
-        mends = self._proven(edits, left)
-        if suffice(mends):
-            return mends
+        repairs = self._proven(edits, left)
+        if suffice(repairs):
+            return repairs
         with self._bench() as bench:
             left += self._repair(bench, edits, likely, len(edits), rest)
         return self._proven(edits, left)
@@ -278,7 +278,7 @@ class Search:
             seconds = self._bounds.seconds_of_proof
             outcomes = self._tried(bench, proof, must_change, chosen, seconds)
         return [
-            self._mend(edits[number], proof, place, outcomes)
+            self._repair_edit(edits[number], proof, place, outcomes)
             for place, number in enumerate(together)
             if number in left
         ]
@@ -337,7 +337,7 @@ class Search:
         yield from list(in_turn(beside_wrong, _RIGHT_OF_WRONG_OTHERS))[:_MOST_RIGHT_OF_WRONG]
         yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
 
-    def _mend(
+    def _repair_edit(
         self, made: FileEdit, proof: Sequence[CheckedCall], place: int, outcomes: Outcomes
     ) -> RepairEdit:
         wrong: dict[str, list[bool]] = {}
@@ -355,8 +355,8 @@ class Search:
             elif not is_right:
                 breaks.add(one.exercise)
         own = plainly.get(self._exercise) or wrong[self._exercise]
-        mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
-        return RepairEdit(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+        fixed = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
+        return RepairEdit(made, sum(own) / len(own), frozenset(fixed), frozenset(breaks))
 
 
 def _lines(passed: Iterable[Passed]) -> Lines:
