@@ -210,7 +210,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         slices.turned,
         slices.split,
         handed_on.arguments,
-        arguments.strides,
+        arguments.range_bounds,
         names.cut_out,
         slices.mirrored,
     ),
