@@ -104,12 +104,10 @@ def summary(told: Sequence[Told]) -> Iterable[str]:
     yield f"told at all {at_all:.1%}; a mistake named for {named}"
     seconds = sorted(one.seconds for one in told)
     edits = sorted(sum(m.edits for m in one.grade.evidence.repairs) for one in told)
-    calls = sorted(sum(m.calls for m in one.grade.evidence.repairs) for one in told)
     tenth = int(0.9 * (len(told) - 1))
     yield (
-        f"to mend one: median {statistics.median(seconds):.2f} s of its process, nine tenths under "
-        f"{seconds[tenth]:.2f} s; {statistics.median(edits):.0f} edits ({edits[tenth]}), "
-        f"{statistics.median(calls):.0f} calls ({calls[tenth]})"
+        f"to repair one: median {statistics.median(seconds):.2f} s of its process, nine tenths "
+        f"under {seconds[tenth]:.2f} s; {statistics.median(edits):.0f} edits ({edits[tenth]})"
     )
 
 

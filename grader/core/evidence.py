@@ -79,13 +79,12 @@ class Excerpt:
 class Repair:
     """Lines that each make exercises right when they are changed, the likeliest first.
 
-    `edits`, `calls` and `seconds` of the submission's process are the cost of finding them.
+    `edits` were tried to find them, in so many `seconds` of the submission's process.
     """
 
     exercises: tuple[str, ...]
     places: tuple[tuple[str, int], ...]
     edits: int
-    calls: int
     seconds: float
 
 

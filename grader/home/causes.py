@@ -6,8 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,16 +18,17 @@ from grader.core.verdict import Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
-from grader.explain.mistakes.prediction import prediction_of
+from grader.explain.mistakes.prediction import RIGHT, Catalogue, prediction_of
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, noting
 from grader.explain.repair.exercises import Changes, Proved, is_made, proved
 from grader.explain.repair.questions import CheckedCall, that_raised
+from grader.explain.repair.search import SearchBounds
 from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compare_steps
 from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
 from grader.home.reimport import CannotCopy
-from grader.home.repair import UNHURRIED, HomeBench, HomeRepair, RepairBudget, quietly
+from grader.home.repair import UNHURRIED, HomeBench, HomeRepair, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
@@ -37,11 +37,9 @@ from grader.testing.exercise import membership
 from grader.testing.outcome import Observation, Prediction, Question
 from grader.worker.trials.alarm import TooLong
 
-_RIGHT = ""
 
-
-class FrozenMistakes:
-    """The mistakes that were frozen beside the public tests; a `Catalogue`."""
+class FrozenMistakes(Catalogue):
+    """The mistakes that were frozen beside the public tests."""
 
     def __init__(self, module_of: Callable[[str], FrozenModule]) -> None:
         self._module_of = module_of
@@ -49,7 +47,7 @@ class FrozenMistakes:
     def names(self, observation: Observation) -> Sequence[str]:
         """Returns the known mistakes for a call, then the pairs of mistakes made together."""
         rows, known = self._rows(observation)
-        return [name for name in dict.fromkeys(known[: len(rows)]) if name != _RIGHT]
+        return [name for name in dict.fromkeys(known[: len(rows)]) if name != RIGHT]
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
         """Returns samples of the answer that each numeric variant of a mistake gives to a call."""
@@ -60,11 +58,6 @@ class FrozenMistakes:
             for row, mistake in zip(rows, known, strict=False)
             if mistake == name
         ]
-
-    def right(self, observation: Observation) -> Prediction | None:
-        """Returns a sample of the reference's answer to a call."""
-        predictions = self.predictions(_RIGHT, observation)
-        return predictions[0] if predictions else None
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
         """Returns the arguments that each mistake's answer ignores."""
@@ -111,24 +104,6 @@ CUT_SHORT = "The search for a line to change stopped early: `pytest --locate` fi
 _NOT_FOUND = "No change of one line that was tried fixes this."
 
 
-@dataclass(frozen=True, slots=True)
-class _Reason:
-    """The findings about an exercise: its mistake, the repair that proves lines, and its steps.
-
-    `root` is the first exercise with the same mistake; `explained` are the tests that the mistake
-    explains. `builds_on` are exercises that are also wrong. `ignored` says what the code never
-    uses.
-    """
-
-    mistake: Diagnosis | None
-    root: str
-    explained: Collection[str]
-    proved: Proved | None
-    way: StepComparison | None
-    builds_on: Sequence[str]
-    ignored: str = ""
-
-
 class Reasons:
     """The search for the causes of failures, which examines each exercise once.
 
@@ -137,7 +112,7 @@ class Reasons:
     the search leaves no state for other tests.
     """
 
-    def __init__(self, root: Path, home: Home, patience: RepairBudget) -> None:
+    def __init__(self, root: Path, home: Home, patience: SearchBounds) -> None:
         self._root = root
         self._home = home
         self._patience = patience
@@ -151,8 +126,8 @@ class Reasons:
         self._repair: HomeRepair | None = None
         self._comparisons = 0
         self._unproved: set[str] = set()
-        # By exercise, and whether gradients are asked for.
-        self._reasons: dict[tuple[str, bool], _Reason] = {}
+        # By exercise, others that are also wrong.
+        self._builds_on: dict[str, Sequence[str]] = {}
         # The comparison of an exercise's steps with the reference's, made once.
         self._way: Callable[[str], StepComparison | None] = functools.cache(self._compared)
         # The proof of an exercise's repair, also made once.
@@ -174,12 +149,9 @@ class Reasons:
             if not self._begun:
                 self._begun = True
                 self._begin(item)
-            key = said.exercise, said.aspect is Aspect.GRADIENTS
-            if key not in self._reasons:
-                failing = dict.fromkeys(exercise for exercise, _ in self._reasons)
-                self._reasons[key] = self._reason(*key, failing)
+            proved, way = self._reason(said.exercise, said.aspect is Aspect.GRADIENTS)
             if not self._is_dependent(failure):
-                self._add(self._reasons[key], failure)
+                self._add(failure, proved, way)
             is_unhurried = self._patience is UNHURRIED and self._bench is not None
             if not self._is_complete:
                 failure.search = CUT_SHORT
@@ -205,8 +177,8 @@ class Reasons:
         failure.said = dataclasses.replace(said, message=message, places=places, advice=advice)
         return True
 
-    def _add(self, reason: _Reason, failure: Failure) -> None:
-        said, proved = failure.said, reason.proved
+    def _add(self, failure: Failure, proved: Proved | None, way: StepComparison | None) -> None:
+        said = failure.said
         words = "" if proved is None else proved.in_words(said.id, shown=self._home.shows_edits)
         repaired = proved.repaired if proved is not None and said.id in proved.passing else None
         if words and repaired is None:
@@ -214,25 +186,31 @@ class Reasons:
         # An edit that makes a test pass undoes the exercise's mistake, and with it wrong gradients.
         undone = repaired is not None and not repaired.besides
         follows = undone or (said.aspect is Aspect.GRADIENTS and not said.is_apart)
-        explains = follows or said.id in reason.explained
-        mistake = reason.mistake if explains else None
-        if mistake is not None and reason.root != said.exercise:
-            failure.more.append(f"The same mistake as in {reason.root}: fix it there first.")
+        finding, mistake = self._findings.get(said.exercise), None
+        if finding is not None and (follows or said.id in finding.tests):
+            # The first exercise with a mistake; the others refer to it.
+            root, mistake = next(
+                (name, one.diagnosis)
+                for name, one in self._findings.items()
+                if one.diagnosis.mistake == finding.diagnosis.mistake
+            )
+            if root != said.exercise:
+                failure.more.append(f"The same mistake as in {root}: fix it there first.")
         advice, places = "", said.places
         if repaired is not None:
             advice, _, failure.line = words.partition("\n")
             places = tuple((place.file, place.line) for place in repaired.places)
-        elif reason.ignored:
-            failure.more.append(reason.ignored)
-        if repaired is None and reason.way is not None:
-            way = filter(None, [said.message, reason.way.in_words(said.id)])
-            said = dataclasses.replace(said, message="\n".join(way))
-            line = reason.way.line_of(said.id)
+        elif self._repair is not None and said.exercise in self._repair.ignored:
+            failure.more.append(self._repair.ignored[said.exercise])
+        if repaired is None and way is not None:
+            told = filter(None, [said.message, way.in_words(said.id)])
+            said = dataclasses.replace(said, message="\n".join(told))
+            line = way.line_of(said.id)
             places = places or (() if line is None else ((line.file, line.line),))
         is_bare = mistake is None and repaired is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:
-            failure.builds_on = list(reason.builds_on)
-            failure.more += (f"{one} is also wrong: start there." for one in reason.builds_on[:1])
+            failure.builds_on = [*self._builds_on.get(said.exercise, ())]
+            failure.more += (f"{one} is also wrong: start there." for one in failure.builds_on[:1])
         failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
 
     @property
@@ -271,27 +249,20 @@ class Reasons:
             }
             self._repair = HomeRepair(self._bench, self._known, asked, self._patience)
 
-    def _reason(self, exercise: str, of_gradients: bool, failing: Iterable[str]) -> _Reason:
-        """Returns the findings about an exercise, which may be wrong because of `failing` ones."""
-        repaired = None if self._repair is None else self._repair.of(exercise, of_gradients)
-        proved = None if repaired is None else self._proof(exercise, repaired)
-        if repaired is not None and proved is None:
-            self._unproved.add(exercise)
-        repaired = None if proved is None else proved.repaired
-        way = self._way(exercise) if repaired is None else None
-        repair = self._repair
-        builds_on = repair.roots_of(exercise, failing) if repair is not None else ()
-        ignored = repair.ignored.get(exercise, "") if repair is not None else ""
-        finding = self._findings.get(exercise)
-        if finding is None:
-            return _Reason(None, exercise, (), proved, way, builds_on, ignored)
-        # The first exercise with a mistake; the others refer to it.
-        made_in, told = next(
-            (name, one.diagnosis)
-            for name, one in self._findings.items()
-            if one.diagnosis.mistake == finding.diagnosis.mistake
-        )
-        return _Reason(told, made_in, finding.tests, proved, way, builds_on, ignored)
+    def _reason(
+        self, exercise: str, of_gradients: bool
+    ) -> tuple[Proved | None, StepComparison | None]:
+        """Returns the proof of an exercise's repair or, without one, its steps."""
+        repaired, proved = None, None
+        if self._repair is not None:
+            repaired = self._repair.of(exercise, of_gradients)
+            if exercise not in self._builds_on:
+                failing = [*self._builds_on]
+                self._builds_on[exercise] = self._repair.roots_of(exercise, failing)
+        if repaired is not None:
+            proved = self._proof(exercise, repaired)
+            self._unproved |= {exercise} if proved is None else set()
+        return proved, self._way(exercise) if proved is None else None
 
     def _rerun(self, first: str, ask: Callable[[Call], Answer]) -> None:
         end = own_time() + self._patience.seconds

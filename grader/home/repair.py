@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import pdb
@@ -11,7 +12,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
@@ -43,16 +43,9 @@ _FOLLOWED = 3
 _CRASHING = "vmap"
 
 
-@dataclass(frozen=True, slots=True)
-class RepairBudget:
-    """The budget of all trials: edits, and seconds of `own_time` after which none begins."""
-
-    edits: int
-    seconds: float
-
-
-QUICK = RepairBudget(2000, 2.0)
-UNHURRIED = RepairBudget(sys.maxsize, 1e9)
+# The bounds of all searches together.
+QUICK = SearchBounds(2000, 2.0)
+UNHURRIED = SearchBounds(sys.maxsize, 1e9)
 
 
 class HomeRepair:
@@ -69,7 +62,7 @@ class HomeRepair:
         bench: HomeBench,
         catalogue: Catalogue,
         asked: Mapping[str, Sequence[CheckedCall]],
-        patience: RepairBudget,
+        patience: SearchBounds,
     ) -> None:
         self._bench = bench
         self._catalogue = catalogue
@@ -78,10 +71,10 @@ class HomeRepair:
         self._end = 0.0
         self._begun: list[Search] = []
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
-        self._chosen: dict[str, RepairedExercise | None] = {}
-        self.ignored: dict[str, str] = {}
         self._passed: dict[str, set[Line]] = {}
-        self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search, self._chosen)
+        self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
+        self.ignored = self._repairs.ignored
+        self._of_gradients = functools.cache(functools.partial(gradient_repair, bench.sources))
         self.is_complete = True
         self.cut_short: set[str] = set()
 
@@ -96,14 +89,14 @@ class HomeRepair:
         if not _can_be_stopped():
             return None
         if exercise not in self._wrong:
-            return gradient_repair(self._bench.sources, exercise) if of_gradients else None
-        if exercise not in self._chosen:
+            return self._of_gradients(exercise) if of_gradients else None
+        if exercise not in self._repairs.chosen:
             self._end = own_time() + self._left.seconds
             try:
                 self._attempt(exercise)
             finally:
-                self._left = RepairBudget(self._left.edits, self._end - own_time())
-        return self._chosen.get(exercise)
+                self._left = SearchBounds(self._left.edits, self._end - own_time())
+        return self._repairs.chosen.get(exercise)
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
         """Returns `failing` or earlier wrong exercises all of whose lines this one also runs."""
@@ -122,16 +115,11 @@ class HomeRepair:
         asked = {name: self._asked[name] for name in (*roots, exercise)}
         try:
             for attempt in self._repairs.attempts(asked):
-                self._chosen[attempt.exercise] = attempt.choice
-                if attempt.choice is not None:
-                    self._chosen |= dict.fromkeys(attempt.fixed, attempt.choice)
-                elif attempt.ignored is not None:
-                    self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 if not attempt.is_whole:
                     self.cut_short.add(attempt.exercise)
                     self.is_complete = self.is_complete and attempt.choice is not None
         except (MemoryError, TooLong):
-            self._chosen.setdefault(exercise, None)
+            self._repairs.chosen.setdefault(exercise, None)
             self.is_complete = False
         except KeyboardInterrupt:
             self.is_complete = False
@@ -139,7 +127,7 @@ class HomeRepair:
 
     def _search(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
         """Returns a search within the rest of the budget; None if the budget is used up."""
-        edits = self._left.edits - sum(one.cost.edits for one in self._begun)
+        edits = self._left.edits - sum(one.tried for one in self._begun)
         seconds = self._end - own_time()
         if edits <= 0 or seconds <= 0:
             return None

@@ -95,48 +95,32 @@ class Trials:
 class Outcomes:
     """The answers of edited programs.
 
-    `given` maps an edit and a call to a place in `answers`. `control` maps a call that is to change
-    to the place of the unedited program's answer. `tried` edits were begun, with `calls` calls.
-    `passed` are the recorded lines.
+    `given` maps an edit and a call to a place in `answers`. `tried` edits were begun. `passed` are
+    the recorded lines.
 
     For calls in one shared state, number 0 is the plain run. Each further number is the run with
     one change undone; `passed` holds the line that made the change.
     """
 
     given: dict[tuple[int, int], int] = field(default_factory=dict)
-    control: dict[int, int] = field(default_factory=dict)
     answers: list[torch.Tensor] = field(default_factory=list)
     tried: int = 0
-    calls: int = 0
     passed: tuple[Passed, ...] = ()
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def add(self, edit: int, call: int, answer: torch.Tensor) -> None:
-        """Adds an answer."""
-        self.given[edit, call] = self._number(answer)
-
-    def add_control(self, call: int, answer: torch.Tensor) -> None:
-        """Adds an answer of the unedited program."""
-        self.control[call] = self._number(answer)
-
-    def _number(self, answer: torch.Tensor) -> int:
-        """Returns the number of an answer; equal ones are kept once."""
+        """Adds an answer; equal ones are kept once."""
         laid_out = answer.clone(memory_format=torch.contiguous_format)
         raw = laid_out.reshape(-1).view(torch.uint8).numpy().tobytes()
         key = (answer.dtype, tuple(answer.shape), raw)
         number = self._known.setdefault(key, len(self.answers))
         if number == len(self.answers):
             self.answers.append(answer)
-        return number
+        self.given[edit, call] = number
 
     def of(self, edit: int, call: int) -> torch.Tensor | None:
         """Returns the answer of an edited program to a call; None if there is none."""
         number = self.given.get((edit, call))
-        return None if number is None else self.answers[number]
-
-    def unedited(self, call: int) -> torch.Tensor | None:
-        """Returns the answer of the unedited program to a call; None if there is none."""
-        number = self.control.get(call)
         return None if number is None else self.answers[number]
 
 
@@ -166,8 +150,8 @@ def encode_outcomes(outcomes: Outcomes) -> bytes:
     """Returns the frame in which a worker sends the outcomes of trials."""
     header = {
         "given": [[*place, number] for place, number in outcomes.given.items()],
-        "control": as_plain([*outcomes.control.items()]),
-        **{name: as_plain(getattr(outcomes, name)) for name in ("tried", "calls", "passed")},
+        "tried": outcomes.tried,
+        "passed": as_plain(outcomes.passed),
     }
     return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
 
@@ -184,10 +168,10 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
         if not isinstance(value, torch.Tensor):
             raise BadFrame("an answer of a trial is not a tensor")
         answers.append(value)
-    tried, calls = _COUNT(header.get("tried")), _COUNT(header.get("calls"))
-    if tried > len(trials.edits) or calls > tried * len(trials.calls):
+    tried = _COUNT(header.get("tried"))
+    if tried > len(trials.edits):
         raise BadFrame("more was tried than was asked for")
-    if len(answers) > (trials.ways + 1) * len(trials.calls):
+    if len(answers) > trials.ways * len(trials.calls):
         raise BadFrame("there are more answers than were asked for")
     ends = (trials.ways, len(trials.calls), len(answers))
     passed = _PASSED(header.get("passed"))
@@ -195,22 +179,15 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
         raise BadFrame("more lines were passed than may be told")
     if sum(len(one.seen) for one in passed) > MAX_SEEN:
         raise BadFrame("more variables were seen than may be told")
-    outcomes = Outcomes(answers=answers, tried=tried, calls=calls, passed=passed)
-    for edit, call, number in _checked(_GIVEN(header.get("given")), ends):
+    outcomes = Outcomes(answers=answers, tried=tried, passed=passed)
+    for row in _GIVEN(header.get("given")):
+        if any(number >= end for number, end in zip(row, ends, strict=True)):
+            raise BadFrame("an outcome of trials belongs to no question")
+        edit, call, number = row
         outcomes.given[edit, call] = number
-    for call, number in _checked(_CONTROL(header.get("control")), ends[1:]):
-        outcomes.control[call] = number
     return outcomes
 
 
 _Number = Annotated[int, Below(1 << 31)]
 _COUNT, _PASSED = reader(_Number), reader(tuple[Passed, ...])
 _GIVEN = reader(tuple[tuple[_Number, _Number, _Number], ...])
-_CONTROL = reader(tuple[tuple[_Number, _Number], ...])
-
-
-def _checked(rows: Sequence[Sequence[int]], ends: Sequence[int]) -> Sequence[Sequence[int]]:
-    """Returns rows of numbers, after checking that each number is below its end."""
-    if any(number >= end for row in rows for number, end in zip(row, ends, strict=True)):
-        raise BadFrame("an outcome of trials belongs to no question")
-    return rows

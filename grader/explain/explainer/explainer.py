@@ -23,7 +23,6 @@ from grader.explain.explainer.rerun import (
     LOST,
     REPEATED,
     Ask,
-    Lost,
     LostTests,
     Rerun,
     RerunResult,
@@ -113,7 +112,9 @@ class Explainer:
                 ask, dependence, statuses, seen, first, deadline, workshop
             ):
                 yield words
-        for of_lost in losses.told(self._lost(statuses, lost), self._rerun.raised, deadline):
+        tests = self._suite.tests
+        judged = [tests[one].verdict(statuses[one], lost[one]) for one in lost if one in tests]
+        for of_lost in losses.told(judged, self._rerun.raised, deadline):
             yield replace(words, tests={**words.tests, **of_lost})
 
     def _with_reasons(
@@ -370,14 +371,6 @@ class Explainer:
             if unanswered is not None:
                 own.append(that_raised(self._mistakes, test.exercise, unanswered))
         return asked
-
-    def _lost(self, statuses: Mapping[str, Status], said: Mapping[str, str]) -> list[Lost]:
-        tests = self._suite.tests
-        return [
-            Lost(test, tests[test].exercise, statuses[test], said[test])
-            for test in said
-            if test in tests
-        ]
 
     def names(
         self, ask: Ask, statuses: Mapping[str, Status]

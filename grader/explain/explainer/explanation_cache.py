@@ -46,7 +46,7 @@ class ExplanationCache:
         if words is None:
             return None
         evidence = words.evidence
-        free = tuple(replace(one, edits=0, calls=0, seconds=0.0) for one in evidence.repairs)
+        free = tuple(replace(one, edits=0, seconds=0.0) for one in evidence.repairs)
         return replace(words, evidence=replace(evidence, repairs=free))
 
     def learn(self, verdicts: Hashable, files: bytes, words: Words) -> None:

@@ -13,7 +13,7 @@ from grader.core.causes import NOT_CALLED
 from grader.core.evidence import Picture
 from grader.core.explanation import Told
 from grader.core.text import plain
-from grader.core.verdict import Status, Visibility, Where
+from grader.core.verdict import Status, Verdict, Visibility, Where
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line
 from grader.explain.answers import InFull, words_of
@@ -148,16 +148,6 @@ _LONGEST_LINE = 300
 Repeat = Callable[[str, Ask], BaseException | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A test that got no answer: its status, and the judge's words (`said`) about it."""
-
-    test: str
-    exercise: str
-    status: Status
-    said: str
-
-
 class LostTests:
     """The lost tests of one submission, which run again to find the line at which it hangs.
 
@@ -173,9 +163,9 @@ class LostTests:
         self._places: dict[tuple[str, int], Line] = {}
 
     def told(
-        self, lost: Sequence[Lost], repeat: Repeat, deadline: Deadline
+        self, lost: Sequence[Verdict], repeat: Repeat, deadline: Deadline
     ) -> Iterator[Mapping[str, Told]]:
-        """Yields the words for lost tests, for more tests with each step.
+        """Yields the words for lost tests, given their verdicts, for more tests with each step.
 
         `repeat` runs one test again with a given way to ask. Only the first lost test of each
         exercise runs again. The other tests that hung get the line of the first.
@@ -190,15 +180,15 @@ class LostTests:
                 continue
             printed = fault.message.splitlines()[1:]
             if line is None:
-                told[first.test] = Told(plain("\n".join([first.said, *printed])))
+                told[first.id] = Told(plain("\n".join([first.message or "", *printed])))
             else:
-                told[first.test] = self._hang(first, line, is_known, printed)
+                told[first.id] = self._hang(first, line, is_known, printed)
                 hung = [one for one in others if one.status is Status.TIMEOUT]
-                told |= {one.test: self._hang(one, line, is_known=True) for one in hung}
+                told |= {one.id: self._hang(one, line, is_known=True) for one in hung}
             yield told
 
-    def _hang(self, one: Lost, line: Line, is_known: bool, printed: Sequence[str] = ()) -> Told:
-        adapter, not_called, said = one.said.rpartition(NOT_CALLED)
+    def _hang(self, one: Verdict, line: Line, is_known: bool, printed: Sequence[str] = ()) -> Told:
+        adapter, not_called, said = (one.message or "").rpartition(NOT_CALLED)
         is_known = is_known and not not_called
         told = hang_told(said, line, printed, is_known)
         return told._replace(message=f"{adapter}{not_called}{told.message}")
@@ -213,7 +203,9 @@ class LostTests:
                 return Line(name, int(number), lines[int(number) - 1].strip()[:_LONGEST_LINE])
         return None
 
-    def _repeated(self, one: Lost, repeat: Repeat) -> tuple[StudentFault | None, Line | None, bool]:
+    def _repeated(
+        self, one: Verdict, repeat: Repeat
+    ) -> tuple[StudentFault | None, Line | None, bool]:
         """Returns a lost test's fault and line, and whether the same function hung before."""
         hung = one.status is Status.TIMEOUT
         seconds = _AGAIN_SECONDS if hung and self._places else math.inf
@@ -228,8 +220,8 @@ class LostTests:
         is_known = key in self._places
         return fault, self._places.setdefault(key, line), is_known
 
-    def _fault(self, one: Lost, repeat: Repeat, seconds: float) -> StudentFault | None:
-        raised = repeat(one.test, lambda call: self._replay.ask(call, seconds))
+    def _fault(self, one: Verdict, repeat: Repeat, seconds: float) -> StudentFault | None:
+        raised = repeat(one.id, lambda call: self._replay.ask(call, seconds))
         if isinstance(raised, StudentFault) and raised.status in LOST:
             return raised
         return None

@@ -129,11 +129,8 @@ class RestartingBench:
 def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
     """Adds the outcomes of a part whose first edit has the number `start`."""
     whole.tried += part.tried
-    whole.calls += part.calls
     for (edit, call), given in part.given.items():
         whole.add(start + edit, call, part.answers[given])
-    for call, given in part.control.items():
-        whole.add_control(call, part.answers[given])
 
 
 # Per submission. A program that crashes under every edit is given up.
@@ -202,15 +199,12 @@ class RepairWorkshop:
             bounds = replace(IN_CLASS, seconds=min(IN_CLASS.seconds, parts[exercise].left))
             return Search(catalogue, self._bench, exercise, every, besides, answers_only, bounds)
 
-        found: dict[str, RepairedExercise] = {}
-        attempts = ExerciseRepair(self._sources, self._submission.adapters, search).attempts(asked)
+        repair = ExerciseRepair(self._sources, self._submission.adapters, search)
+        self.ignored, attempts = repair.ignored, repair.attempts(asked)
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
-                if attempt.choice is not None:
-                    found |= dict.fromkeys(attempt.fixed, attempt.choice)
-                elif attempt.ignored is not None:
-                    self.ignored[attempt.exercise] = attempt.ignored.in_words()
                 self.repairs.append(self._noted(attempt))
+        found = {name: one for name, one in repair.chosen.items() if one is not None}
         for exercise, aspects in wrong.items() if not deadline.passed else ():
             is_right = all(one.right for one in asked.get(exercise, ()))
             if is_right and Aspect.GRADIENTS in aspects and exercise not in found:
@@ -260,10 +254,10 @@ class RepairWorkshop:
         return found
 
     def _noted(self, attempt: RepairAttempt) -> Repair:
-        choice, cost = attempt.choice, attempt.cost
+        choice = attempt.choice
         places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
         seconds, self._seconds = round(self._seconds, 4), 0.0
-        return Repair(tuple(sorted(attempt.fixed)), places, cost.edits, cost.calls, seconds)
+        return Repair(tuple(sorted(attempt.fixed)), places, attempt.tried, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:

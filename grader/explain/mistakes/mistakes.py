@@ -19,7 +19,7 @@ from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, mapped
 from grader.explain.layouts import RESULT, KeptSteps, Steps
-from grader.explain.mistakes.prediction import Numbers, dropped
+from grader.explain.mistakes.prediction import RIGHT, Catalogue, Numbers, dropped
 from grader.testing.course import AND, course_code, make_importable
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import Observation, Prediction
@@ -28,15 +28,14 @@ from grader.worker.performing import Living
 
 Variants = Sequence[Callable[..., Any]]
 NamedSteps = Callable[[Callable[..., Any], Mapping[str, Any]], Mapping[str, list[torch.Tensor]]]
-_RIGHT = ""
 # Bounds the memory: known steps hold copies of each step in many layouts.
 _MOST_STEPS = 256
 # One rounding error may be small by chance, so several are drawn.
 _NUDGES = 4
 
 
-class KnownMistakes:
-    """The mistakes in `solutions.mistakes`, alone and in pairs; a `Catalogue`.
+class KnownMistakes(Catalogue):
+    """The mistakes in `solutions.mistakes`, alone and in pairs.
 
     That module holds `MISTAKES`. It may hold `combined`, a function that returns the variants of
     two mistakes together, if any. It may also hold `DROPPED_FROM`: by exercise, the argument whose
@@ -61,7 +60,7 @@ class KnownMistakes:
     ) -> None:
         self._references = references
         right = {name: (function,) for name, function in references.items()}
-        self._variants: dict[str, Mapping[str, Variants]] = {_RIGHT: right}
+        self._variants: dict[str, Mapping[str, Variants]] = {RIGHT: right}
         self._diagnoses: dict[str, Diagnosis] = {}
         self._named_steps = named_steps and functools.partial(_steps_in_reals, named_steps)
         self._in_own_dtype: set[str] = set()
@@ -89,11 +88,6 @@ class KnownMistakes:
     def of(self, name: str, exercise: str) -> Variants:
         """Returns the functions that make a mistake in an exercise."""
         return self._variants[name].get(exercise, ())
-
-    def right(self, observation: Observation) -> Prediction | None:
-        """Returns the reference's answer to a call, or None."""
-        predictions = self.predictions(_RIGHT, observation)
-        return predictions[0] if predictions else None
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
         """Returns each variant's answer to a call, or the reference's if the name is empty."""
@@ -142,7 +136,7 @@ class KnownMistakes:
         right, call = self.steps(observation), call_in_float64(observation.call)
         if right is None or self._named_steps is None:
             return ()
-        (function,) = self.of(_RIGHT, call.adapter)
+        (function,) = self.of(RIGHT, call.adapter)
         move = functools.partial(_moved, generator=torch.Generator().manual_seed(0))
         others = {name: mapped(value, move) for name, value in call.arguments.items()}
         try:
@@ -154,7 +148,7 @@ class KnownMistakes:
     def _computed_steps(self, call: Call) -> Steps | None:
         if call.adapter in self.dropped_from or call.is_script:
             return None
-        (function,) = self.of(_RIGHT, call.adapter)
+        (function,) = self.of(RIGHT, call.adapter)
         exactly = call_in_float64(call)
         result = self._answer(function, exactly)
         if result is None:
@@ -221,7 +215,7 @@ class KnownMistakes:
             return None
         if call.adapter in self.dropped_from:
             return dropped(exact, call, self.dropped_from[call.adapter])
-        if name == _RIGHT and self._depends_on_seed(function, call, exact):
+        if name == RIGHT and self._depends_on_seed(function, call, exact):
             return None
         if name not in self._in_own_dtype:
             return Numbers(exact)

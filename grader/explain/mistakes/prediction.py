@@ -137,6 +137,10 @@ def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
     return Dropped(argument, factor, share, by_rows, fates)
 
 
+# The right answers stand among the mistakes', under this name.
+RIGHT = ""
+
+
 class Catalogue(Protocol):
     """The known mistakes of an assignment, and the answers that code with them gives."""
 
@@ -148,6 +152,8 @@ class Catalogue(Protocol):
 
     def right(self, observation: Observation) -> Prediction | None:
         """Returns the reference's answer to a call, or None if the answer is not known."""
+        predictions = self.predictions(RIGHT, observation)
+        return predictions[0] if predictions else None
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
         """Returns, by mistake, the arguments that an answer with the mistake ignores."""

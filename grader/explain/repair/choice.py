@@ -21,7 +21,7 @@ _EQUAL = 0.05
 _MOST_EQUAL = 3
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
-_MOST_SPARES = 3
+_MOST_SPARES = 8
 # Calls, attributes and contexts without gradients, and how many of them are tried.
 _CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference_mode)\b")
 _MOST_CUTS = 6
@@ -38,9 +38,10 @@ Line = tuple[str, int]
 class Place:
     """A line whose edit fixes an exercise: the part to change (`subject`), and the changed source.
 
-    The lines in `on`, each with its source, change as well.
+    `made` is the edit. The lines in `on`, each with its source, change as well.
     """
 
+    made: FileEdit
     file: str
     line: int
     source: str
@@ -51,42 +52,32 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RepairedExercise:
-    """A repair of exercises: in one line, or in one of several; `makes` holds the edits.
+    """A repair of exercises: in one line, or in one of several, the likeliest first.
 
-    `spares` are other edits of the first line, for the case that a test fails with the first, and
-    `otherwise` is the repair by the next likely lines.
-    `besides` is a second edit that the repair needs, made for an earlier exercise. The repair
-    `is_plain` if it is as small as slips are. A repair with `answers_only` fixes wrong answers,
-    while calls that raised still raise, for another reason.
+    `others` are repairs for the case that a test fails with this one: by other edits of the first
+    line, then by the next likely lines. `besides` is a second edit that the repair needs, made for
+    an earlier exercise. The repair `is_plain` if it is as small as slips are.
     """
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
-    makes: tuple[FileEdit, ...]
     is_plain: bool
-    spares: tuple[tuple[Place, FileEdit], ...] = ()
-    otherwise: RepairedExercise | None = None
+    others: tuple[RepairedExercise, ...] = ()
     besides: FileEdit | None = None
-    answers_only: bool = False
 
     @property
     def made(self) -> FileEdit:
         """Returns the likeliest edit."""
-        return self.makes[0]
+        return self.places[0].made
 
-    def at(self, place: int) -> RepairedExercise:
-        """Returns the repair with only one of its lines."""
-        return replace(self, places=(self.places[place],), makes=(self.makes[place],))
+    def at(self, place: Place) -> RepairedExercise:
+        """Returns the repair by one line alone."""
+        return replace(self, places=(place,), others=())
 
     def choices(self) -> Iterator[RepairedExercise]:
-        """Yields the repair, the repair by each spare edit, and then that by other lines."""
+        """Yields the repair and the others, each made together with the second edit."""
         yield self
-        for place, made in self.spares:
-            yield replace(self, places=(place,), makes=(made,), spares=(), otherwise=None)
-        if (other := self.otherwise) is not None:
-            yield from replace(
-                other, besides=self.besides, answers_only=self.answers_only
-            ).choices()
+        yield from (replace(other, besides=self.besides) for other in self.others)
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """Returns the message with the line, or the lines.
@@ -137,7 +128,9 @@ def chosen(
         return None
     told = {(place.file, place.line) for place in first.places}
     rest = [(weight, one) for weight, one in weighed if _line(one) not in told]
-    return replace(first, otherwise=_choice(rest, sources))
+    following = _choice(rest, sources)
+    others = first.others if following is None else (*first.others, *following.choices())
+    return replace(first, others=others)
 
 
 def _choice(
@@ -157,16 +150,15 @@ def _choice(
     limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
     told = [one for weight, one in ranked if weight <= limit][: max(2, equal)]
     places = tuple(_place(one.made, sources) for one in told)
-    makes = tuple(one.made for one in told)
     others = [one for _, one in weighed if _line(one) == _line(told[0]) and one is not told[0]]
-    spares = tuple((_place(one.made, sources), one.made) for one in others[:_MOST_SPARES])
-    is_plain = lightest_of_all <= _PLAIN
-    return RepairedExercise(places, told[0].exercises, makes, is_plain, spares)
+    spares = [_place(one.made, sources) for one in others[:_MOST_SPARES]]
+    found = RepairedExercise(places, told[0].exercises, lightest_of_all <= _PLAIN)
+    return replace(found, others=tuple(map(found.at, spares)))
 
 
 def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise | None:
     """Returns a repair, to be proved, that takes out what cuts a value from autograd's graph."""
-    found: list[tuple[Place, FileEdit]] = []
+    places: list[Place] = []
     for file, text in sources.texts.items():
         lines = {number for number, line in enumerate(text.split("\n"), 1) if _CUT.search(line)}
         edits = edits_of(text, lines, slips=sources.slips) if lines else ()
@@ -174,12 +166,11 @@ def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise
             pieces = made.edit.replacements
             cuts = sum(len(_CUT.findall(text[one.start : one.end])) for one in pieces)
             if cuts > sum(len(_CUT.findall(one.text)) for one in pieces):
-                found.append((_place(made, sources), made))
-    if not found:
+                places.append(_place(made, sources))
+    if not places:
         return None
-    (place, made), *others = found
-    spares = tuple(others[:_MOST_CUTS])
-    return RepairedExercise((place,), frozenset({exercise}), (made,), True, spares)
+    found = RepairedExercise((places[0],), frozenset({exercise}), is_plain=True)
+    return replace(found, others=tuple(map(found.at, places[1 : _MOST_CUTS + 1])))
 
 
 def _weighed(
@@ -218,6 +209,7 @@ def _place(made: FileEdit, sources: EditableSources) -> Place:
     file, edit = made.file, made.edit
     lines = edit.applied(sources.text(file)).split("\n")
     return Place(
+        made,
         file,
         edit.line,
         sources.line(file, edit.line),

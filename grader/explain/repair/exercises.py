@@ -10,15 +10,14 @@ from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.explain.line_words import together
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
-from grader.explain.repair.ignored import Ignored, ignored
+from grader.explain.repair.ignored import ignored
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit, Search
+from grader.explain.repair.search import FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
 
 # Takes an exercise, a second edit to make with each edit, and whether to ignore calls that raise.
 # Returns None if nothing more may be tried.
 NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
-Choices = Mapping[str, RepairedExercise | None]
 
 # The most repairs of other exercises to combine with an exercise's own edits.
 _MOST_BESIDES = 2
@@ -30,37 +29,33 @@ _MOST_IN_VAIN = 3
 
 @dataclass(frozen=True, slots=True)
 class RepairAttempt:
-    """The result of repairing one exercise: the choice, the exercises newly fixed, and the cost.
+    """The result of repairing one exercise: the choice, and the exercises newly fixed.
 
-    `is_whole` is true if the search left nothing out. Without a choice, `ignored` is a parameter
-    or a result that the code never uses.
+    `tried` is the number of edits. `is_whole` is true if the search left nothing out.
     """
 
     exercise: str
     choice: RepairedExercise | None
     fixed: frozenset[str]
-    cost: Cost
+    tried: int
     is_whole: bool
-    ignored: Ignored | None = None
 
 
 class ExerciseRepair:
-    """A repair of exercises, one after another; `known` holds earlier choices, which are reused."""
+    """A repair of exercises, one after another.
 
-    def __init__(
-        self,
-        sources: EditableSources,
-        adapters: str,
-        search: NewSearch,
-        known: Choices | None = None,
-    ) -> None:
+    `chosen` holds the repair of each exercise that was tried or is fixed as well; None if it has
+    none. Then `ignored` says which parameter or result the code never uses, if it is only one.
+    """
+
+    def __init__(self, sources: EditableSources, adapters: str, search: NewSearch) -> None:
         self._sources = sources
         self._adapters = adapters
         self._search = search
-        self._known = {} if known is None else known
+        self.chosen: dict[str, RepairedExercise | None] = {}
+        self.ignored: dict[str, str] = {}
         self._held: dict[str, RepairedExercise] = {}
         self._doubted: set[str] = set()
-        self._last: tuple[Sequence[RepairEdit], RepairedExercise | None] | None = None
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
 
@@ -76,11 +71,15 @@ class ExerciseRepair:
         for exercise, own in asked.items():
             if exercise in found or all(one.right for one in own):
                 continue
+            if exercise in self.chosen:
+                if (known := self.chosen[exercise]) is not None:
+                    found |= dict.fromkeys(_newly_fixed(exercise, known, found), known)
+                continue
             if any(exercise in one.exercises for one in self._held.values()):
                 continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
-            attempt = RepairAttempt(exercise, None, frozenset(), Cost(), is_whole=True)
+            attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
@@ -91,11 +90,13 @@ class ExerciseRepair:
                     self._in_vain[other].add(exercise)
                 passed = self._passed.get(exercise, {}).get(exercise, frozenset())
                 unused = ignored(self._sources, passed, self._adapters, own)
-                attempt = replace(attempt, ignored=unused)
+                self.ignored |= {} if unused is None else {exercise: unused.in_words()}
             for one in (*_proved(attempt, self._held, found), attempt):
                 attempted = replace(one, fixed=one.fixed - found.keys())
+                self.chosen.setdefault(one.exercise, None)
                 if attempted.choice is not None:
                     found |= dict.fromkeys(attempted.fixed, attempted.choice)
+                    self.chosen |= dict.fromkeys(attempted.fixed, attempted.choice)
                 yield attempted
 
     def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
@@ -106,21 +107,16 @@ class ExerciseRepair:
         exercise. An exercise without a repair is doubted, and so is every later choice that would
         fix it.
         """
-        if exercise in self._known:
-            choice = self._known[exercise]
-            return RepairAttempt(
-                exercise, choice, _newly_fixed(exercise, choice, found), Cost(), is_whole=True
-            )
         before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
-        cost, is_whole = Cost(), True
+        tried, is_whole = 0, True
         for besides in (None, *before[:_MOST_BESIDES]):
             search = self._search(exercise, besides, False)
             if search is None:
                 is_whole = False
                 break
-            choice = self._chosen(search.repairs(self._sources, self._are_enough(exercise)))
+            choice = self._choice(exercise, search)
             self._passed[exercise] = search.passed
-            cost, is_whole = cost.plus(search.cost), is_whole and not search.left_out
+            tried, is_whole = tried + search.tried, is_whole and not search.left_out
             if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
             choice = replace(choice, besides=besides)
@@ -128,14 +124,13 @@ class ExerciseRepair:
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
             second = any(one.made == besides for one in self._held.values())
             if choice.is_plain or not (is_chance or second):
-                return RepairAttempt(
-                    exercise, choice, _newly_fixed(exercise, choice, found), cost, is_whole
-                )
+                fixed = _newly_fixed(exercise, choice, found)
+                return RepairAttempt(exercise, choice, fixed, tried, is_whole)
             if besides is None:
                 self._held[exercise] = choice
         if is_whole:
             self._doubted.add(exercise)
-        return RepairAttempt(exercise, None, frozenset(), cost, is_whole)
+        return RepairAttempt(exercise, None, frozenset(), tried, is_whole)
 
     def _repair_of_answers(
         self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
@@ -147,27 +142,20 @@ class ExerciseRepair:
         search = self._search(before.exercise, None, True)
         if search is None:
             return replace(before, is_whole=False)
-        choice = self._chosen(search.repairs(self._sources, self._are_enough(before.exercise)))
-        cost, is_whole = before.cost.plus(search.cost), not search.left_out
+        choice = self._choice(before.exercise, search)
+        tried, is_whole = before.tried + search.tried, not search.left_out
         if choice is None or not choice.is_plain:
-            return replace(before, cost=cost, is_whole=is_whole)
-        choice = replace(choice, answers_only=True)
+            return replace(before, tried=tried, is_whole=is_whole)
         fixed = _newly_fixed(before.exercise, choice, found)
-        return RepairAttempt(before.exercise, choice, fixed, cost, is_whole)
+        return RepairAttempt(before.exercise, choice, fixed, tried, is_whole)
 
-    def _chosen(self, repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
-        """Returns the repair to tell, and remembers it until the next call with other edits."""
-        if self._last is None or self._last[0] is not repairs:
-            self._last = repairs, chosen(repairs, self._sources, self._adapters)
-        return self._last[1]
+    def _choice(self, exercise: str, search: Search) -> RepairedExercise | None:
+        """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only."""
 
-    def _are_enough(self, exercise: str) -> Callable[[Sequence[RepairEdit]], bool]:
-        """Returns a function that says whether edits suffice, or unlikely ones must follow.
+        def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
+            return chosen(repairs, self._sources, self._adapters)
 
-        An exercise that shares lines with an unrepaired one gets likely edits only.
-        """
-        likely_only = bool(self._in_vain[exercise])
-        return lambda repairs: likely_only or self._chosen(repairs) is not None
+        return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 
     def _sharing(self, exercise: str, left_out: str | None = None) -> set[str]:
         """Returns the wrong exercises that share lines with an exercise, except lines of a file.
@@ -192,7 +180,7 @@ def _proved(
     second = None if attempt.choice is None else attempt.choice.besides
     for name in [name for name, one in held.items() if one.made == second]:
         choice = held.pop(name)
-        yield RepairAttempt(name, choice, _newly_fixed(name, choice, found), Cost(), is_whole=True)
+        yield RepairAttempt(name, choice, _newly_fixed(name, choice, found), 0, is_whole=True)
 
 
 # Processor time.
@@ -249,7 +237,7 @@ def proved(
             break
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
-        repaired, found = repaired.at(most), [found[most]]
+        repaired, found = repaired.at(repaired.places[most]), [found[most]]
     if not found[0]:
         return None
     if repaired.besides is not None:
@@ -270,8 +258,8 @@ def _fixed_tests(
     None counts if a test to be `kept` fails with it. The control: that test passes unedited.
     """
     found = []
-    for made in repaired.makes:
-        right = passing(made.together_with(repaired.besides))
+    for place in repaired.places:
+        right = passing(place.made.together_with(repaired.besides))
         broken = frozenset(kept).difference(right)
         is_harmful = bool(broken) and not broken.isdisjoint(passing({}))
         found.append(frozenset() if is_harmful else frozenset(failed).intersection(right))

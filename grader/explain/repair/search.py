@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+import torch
 
 from grader.core.wire.trials import KINDS, MAX_EDITS, Outcomes, Passed, TextChange, Trials
 from grader.explain.mistakes.prediction import Catalogue
@@ -70,8 +72,11 @@ class Workbench(Protocol):
         """Returns the outcomes of trials."""
 
 
+Choice = TypeVar("Choice")
 NewBench = Callable[[], AbstractContextManager[Workbench]]
 Lines = frozenset[tuple[str, int]]
+# A call, and the unedited program's answer to it.
+_Checked = tuple[CheckedCall, torch.Tensor | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +117,8 @@ class RepairEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """The cost of a repair: the number of edits tried and of calls made."""
-
-    edits: int = 0
-    calls: int = 0
-
-    def plus(self, other: Cost) -> Cost:
-        """Returns the sum of both costs."""
-        return Cost(self.edits + other.edits, self.calls + other.calls)
-
-
-@dataclass(frozen=True, slots=True)
 class SearchBounds:
-    """The most that a search tries for one exercise.
+    """The most that a search tries for one exercise, or that several searches try together.
 
     `seconds` bounds the processor time in which trials may start. That bound is a safety net for
     unusually slow calls.
@@ -165,7 +158,7 @@ def schedule(
 
 
 class Search:
-    """The search for edits that fix one exercise of a submission; `cost` is the cost so far.
+    """The search for edits that fix one exercise of a submission; it `tried` so many so far.
 
     `asked` holds the calls of all exercises whose right answer is known. Each edit is made
     together with the edit `besides`, which fixed an exercise that this one builds on. With
@@ -193,17 +186,21 @@ class Search:
         self._wrong = [one for one in own if not one.right]
         self._right = [one for one in own if one.right]
         self._others = [one for one in asked if one.exercise != exercise]
-        self.cost = Cost()
+        self.tried = 0
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
 
-    def repairs(
-        self, sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
-    ) -> list[RepairEdit]:
-        """Returns the edits that make the exercise's wrong answers right, in order of their cost.
+    def chosen(
+        self,
+        sources: EditableSources,
+        choose: Callable[[Sequence[RepairEdit]], Choice | None],
+        likely_only: bool,
+    ) -> Choice | None:
+        """Returns what `choose` makes of the edits that make the exercise's wrong answers right.
 
         All likely edits are tried on a few calls first. Edits that pass are proven on more calls,
-        in another worker. If they do not `suffice`, unlikely edits follow in a third worker.
+        in another worker. If that leaves no choice, unlikely edits follow in a third worker, unless
+        `likely_only`.
         """
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
@@ -215,12 +212,12 @@ class Search:
             over = bench.seconds + self._bounds.seconds
             left = self._repair(bench, edits, 0, likely, self._bounds.seconds)
             rest = over - bench.seconds
-        repairs = self._proven(edits, left)
-        if suffice(repairs):
-            return repairs
+        choice = choose(self._proven(edits, left))
+        if choice is not None or likely_only:
+            return choice
         with self._bench() as bench:
             left += self._repair(bench, edits, likely, len(edits), rest)
-        return self._proven(edits, left)
+        return choose(self._proven(edits, left))
 
     def _repair(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
@@ -232,7 +229,8 @@ class Search:
         small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
         wrong = small if len(small) >= _WRONG_TRIED else self._wrong
         few = sorted(telling(wrong, _WRONG_TRIED), key=lambda one: one.size)
-        calls = [*few, *self._answered(bench, telling(self._right, _RIGHT_TRIED))]
+        right = self._with_control(bench, telling(self._right, _RIGHT_TRIED))
+        calls = [*few, *(one for one, _ in right)]
         left: list[int] = []
         over = bench.seconds + seconds
         for start in range(first, end, MAX_EDITS):
@@ -273,28 +271,26 @@ class Search:
         must_change = sum(one.is_plain for one in wrong) or len(wrong)
         chosen = [edits[number] for number in together]
         with self._bench() as bench:
-            others = self._answered(bench, [*self._proof_of_right_and_others()])
-            proof = [*wrong, *others]
-            seconds = self._bounds.seconds_of_proof
-            outcomes = self._tried(bench, proof, must_change, chosen, seconds)
+            proof = self._with_control(bench, [*wrong, *self._proof_of_right_and_others()])
+            asked, seconds = [one for one, _ in proof], self._bounds.seconds_of_proof
+            outcomes = self._tried(bench, asked, must_change, chosen, seconds)
         return [
             self._repair_edit(edits[number], proof, place, outcomes)
             for place, number in enumerate(together)
             if number in left
         ]
 
-    def _answered(self, bench: Workbench, asked: Sequence[CheckedCall]) -> list[CheckedCall]:
-        """Returns the calls without the right ones that get no answer from the unedited program.
+    def _with_control(self, bench: Workbench, asked: Sequence[CheckedCall]) -> Sequence[_Checked]:
+        """Returns calls with the unedited program's answers, without right ones that get none.
 
         Such a call takes too long for a trial, or its answer is too large: no edit breaks it.
         """
-        right = [one for one in asked if one.right]
-        if not right:
-            return [*asked]
-        calls = [one.question.call for one in right]
+        if not asked:
+            return ()
+        calls = [one.question.call for one in asked]
         control = bench.try_edits(Trials(calls, 0, ({},), self._bounds.seconds_of_proof))
-        answered = (one for place, one in enumerate(right) if control.of(0, place) is not None)
-        return [*(one for one in asked if not one.right), *answered]
+        found = [(one, control.of(0, place)) for place, one in enumerate(asked)]
+        return [(one, answer) for one, answer in found if answer is not None or not one.right]
 
     def _tried(
         self,
@@ -307,7 +303,7 @@ class Search:
         asked = [one.question.call for one in calls]
         changes = [one.together_with(self._besides) for one in edits]
         outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
-        self.cost = self.cost.plus(Cost(outcomes.tried, outcomes.calls))
+        self.tried += outcomes.tried
         return outcomes
 
     def _left(self, calls: Sequence[CheckedCall], count: int, outcomes: Outcomes) -> Iterator[int]:
@@ -338,15 +334,15 @@ class Search:
         yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
 
     def _repair_edit(
-        self, made: FileEdit, proof: Sequence[CheckedCall], place: int, outcomes: Outcomes
+        self, made: FileEdit, proof: Sequence[_Checked], place: int, outcomes: Outcomes
     ) -> RepairEdit:
         wrong: dict[str, list[bool]] = {}
         plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
-        for call, one in enumerate(proof):
-            answer, control = outcomes.of(place, call), outcomes.unedited(call)
+        for call, (one, control) in enumerate(proof):
+            answer = outcomes.of(place, call)
             is_right = one.provable and is_answer(self._catalogue, one.question, answer)
-            if is_answer(self._catalogue, one.question, control):
+            if not one.right and is_answer(self._catalogue, one.question, control):
                 is_right = False  # right without any edit: this call proves nothing
             if not one.right:
                 wrong.setdefault(one.exercise, []).append(is_right)

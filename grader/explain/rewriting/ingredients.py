@@ -40,18 +40,19 @@ def alternatives(
 
     They are of a like nature, have a like name, or are never read.
     """
-    names = setting.scopes.names(node)
+    names, visible = setting.scopes.names(node), setting.scopes.visible(node)
     like = set() if nature is None else _LIKE.get(nature, set())
     in_function = isinstance(setting.scope(node), Function)
     found = []
     for place, one in enumerate(names.before(node.lineno) if in_function else names.values()):
         kin = names.kin(own, one.name)
         is_unread = one.is_own and not one.reads
-        if one.name == own or one.nature is Nature.FUNCTION:
+        is_hidden = one.is_inner and one.name not in visible
+        if one.name == own or one.nature is Nature.FUNCTION or is_hidden:
             continue
         if kin or one.nature in like or is_unread:
             cost = (WRAP if one.nature is nature else UNLIKELY, WRAP, SLIP)[kin]
-            cost = min(cost, CHANGE) if is_unread else cost
+            cost = min(cost, CHANGE) if is_unread or one.is_inner else cost
             found.append((cost, -one.first, place, one.name))
     return [(cost, name) for cost, _, _, name in sorted(found)[:_MOST_ALTERNATIVES]]
 

@@ -78,6 +78,24 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     *rows(
+        "which operand belongs inside a call",
+        CHANGE,
+        *(
+            pair
+            for name in ("sqrt", "rsqrt", "exp", "log")
+            for pair in (
+                (f"$x.{name}() + $y", f"($x + $y).{name}()"),
+                (f"($x + $y).{name}()", f"$x.{name}() + $y"),
+            )
+        ),
+    ),
+    *rows(
+        "what is summed",
+        CHANGE,
+        ("sum($function($x) for $i in $n)", "$function(sum($x for $i in $n))"),
+        ("$function(sum($x for $i in $n))", "sum($function($x) for $i in $n)"),
+    ),
+    *rows(
         "what is added to an index, and what to an element",
         CHANGE,
         *(

@@ -131,9 +131,6 @@ class Trying:
             outcomes.passed = follower.passed
             changing = trials.calls[: trials.to_change] if trials.edits else ()
             before = [self._answer(call, ()) for call in changing]
-            for place, answer in enumerate(before):
-                if answer is not None:
-                    outcomes.add_control(place, answer)
             for number, edit in enumerate(trials.edits):
                 if self._clock() > end:
                     break
@@ -197,7 +194,6 @@ class Trying:
         if swaps is None:
             return
         for place, call in enumerate(trials.calls):
-            outcomes.calls += 1
             answer = self._answer(call, swaps)
             must_change = place < trials.to_change
             if must_change and (answer is None or _same(answer, before[place])):

@@ -65,12 +65,12 @@ def test_calls_are_answered_by_edits_or_in_one_shared_state() -> None:
 
 def outcomes() -> Outcomes:
     """Returns outcomes of two edits, of which two answers are equal."""
-    found = Outcomes(tried=2, calls=3, passed=(Passed("a.py", (1, 2)),))
+    found = Outcomes(tried=2, passed=(Passed("a.py", (1, 2)),))
     found.add(0, 0, torch.tensor([1.0, 2.0]))
     found.add(1, 2, torch.tensor([2.0, 1.0]).flip(0))
     found.add(1, 1, torch.tensor([1.0, 3.0]))
-    found.add_control(0, torch.tensor([[1.0, 2.0]]))
-    found.add_control(2, torch.tensor([1.0, 2.0], dtype=torch.float64))
+    found.add(0, 1, torch.tensor([[1.0, 2.0]]))
+    found.add(0, 2, torch.tensor([1.0, 2.0], dtype=torch.float64))
     return found
 
 
@@ -80,9 +80,8 @@ def test_equal_answers_are_kept_once() -> None:
     assert len(found.answers) == 4
     assert found.of(0, 0) is found.of(1, 2)
     assert found.of(1, 1).tolist() == [1.0, 3.0]
-    assert found.of(0, 1) is None
-    assert found.unedited(0).shape == (1, 2)
-    assert found.unedited(1) is None
+    assert found.of(0, 1).shape == (1, 2)
+    assert found.of(1, 0) is None
 
 
 def test_outcomes_arrive_as_they_were() -> None:
@@ -90,33 +89,29 @@ def test_outcomes_arrive_as_they_were() -> None:
     found = outcomes()
     plain = Trials(CALLS, 1, EDITS, 1.0)
     arrived = decode_outcomes(received(encode_outcomes(found)), plain)
-    assert (arrived.given, arrived.control) == (found.given, found.control)
-    assert (arrived.tried, arrived.calls, arrived.passed) == (2, 3, found.passed)
+    assert arrived.given == found.given
+    assert (arrived.tried, arrived.passed) == (2, found.passed)
     assert all(map(torch.equal, arrived.answers, found.answers))
 
 
 ANSWER = torch.ones(1)
 LINES = [["a.py", [*range(MAX_PASSED)], []]]
 SEEN = [["a.py", [1], [[1, "x", len(KINDS) - 1]] * MAX_SEEN]]
-FINE: dict[str, Any] = {"tried": 2, "calls": 6, "given": [], "control": [], "passed": []}
+FINE: dict[str, Any] = {"tried": 2, "given": [], "passed": []}
 
 
 @pytest.mark.parametrize(
     ("changed", "many", "said"),
     [
         ({"tried": 3}, 0, "more was tried"),
-        ({"calls": 7}, 0, "more was tried"),
-        ({"tried": 1, "calls": 4}, 0, "more was tried"),
         ({"tried": -1}, 0, "not below"),
-        ({}, 10, "more answers"),
+        ({}, 7, "more answers"),
         ({"passed": [*LINES, ["b.py", [], []]]}, 0, "more lines"),
         ({"passed": [*SEEN, ["b.py", [2], [[1, "y", 0]]]]}, 0, "more variables"),
         ({"passed": [["a.py", [1], [[1, "x", len(KINDS)]]]]}, 0, "not below"),
         ({"given": [[2, 0, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 3, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 0, 1]]}, 1, "belongs to no question"),
-        ({"control": [[3, 0]]}, 1, "belongs to no question"),
-        ({"control": [[0, 1]]}, 1, "belongs to no question"),
         ({"given": [[0, 0]]}, 1, "entries"),
         ({"given": None}, 1, "not a list"),
     ],
@@ -124,7 +119,7 @@ FINE: dict[str, Any] = {"tried": 2, "calls": 6, "given": [], "control": [], "pas
 def test_outcomes_that_nobody_asked_for_are_refused(
     changed: dict[str, Any], many: int, said: str
 ) -> None:
-    """A worker may invent them: two edits of three calls have at most nine answers."""
+    """A worker may invent them: two edits of three calls have at most six answers."""
     plain = Trials(CALLS, 1, EDITS, 1.0)
     frame = encode(FINE | changed, {str(number): ANSWER for number in range(many)})
     with pytest.raises(BadFrame, match=said):
@@ -134,10 +129,10 @@ def test_outcomes_that_nobody_asked_for_are_refused(
 def test_outcomes_at_their_bounds_are_taken() -> None:
     """An answer that is not a tensor is not."""
     plain = Trials(CALLS, 1, EDITS, 1.0)
-    most = FINE | {"given": [[1, 2, 8]], "control": [[2, 8]], "passed": LINES}
-    values: dict[str, Any] = {str(number): ANSWER for number in range(9)}
+    most = FINE | {"given": [[1, 2, 5]], "passed": LINES}
+    values: dict[str, Any] = {str(number): ANSWER for number in range(6)}
     found = decode_outcomes(received(encode(most, values)), plain)
-    assert (found.given, found.control) == ({(1, 2): 8}, {2: 8})
+    assert found.given == {(1, 2): 5}
     assert len(found.passed[0].lines) == MAX_PASSED
     seen = encode(FINE | {"passed": SEEN}, {})
     assert len(decode_outcomes(received(seen), plain).passed[0].seen) == MAX_SEEN

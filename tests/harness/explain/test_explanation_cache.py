@@ -47,7 +47,7 @@ def client() -> Iterator[JobClient]:
 
 def without_costs(words: Words) -> Words:
     """Returns the words without the number of edits and calls and the seconds they cost."""
-    repairs = tuple(replace(one, edits=0, calls=0, seconds=0.0) for one in words.evidence.repairs)
+    repairs = tuple(replace(one, edits=0, seconds=0.0) for one in words.evidence.repairs)
     return replace(words, evidence=replace(words.evidence, repairs=repairs))
 
 
@@ -76,7 +76,7 @@ def test_words_are_used_again_for_equal_files_and_verdicts(tmp_path):
         write_files(tmp_path / name, DOUBLES)
         files.append(digest_below(tmp_path / name))
     one, two = files
-    evidence = Evidence(repairs=(Repair(("run_double",), (("adapters.py", 2),), 9, 9, 0.5),))
+    evidence = Evidence(repairs=(Repair(("run_double",), (("adapters.py", 2),), 9, 0.5),))
     words = Words({"a test": Told("wrong (adapters.py:4)")}, evidence=evidence)
     cache = ExplanationCache()
     cache.learn("verdicts", one, words)

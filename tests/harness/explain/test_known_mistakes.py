@@ -18,6 +18,8 @@ from grader.explain.layouts import RESULT
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right, wrong_cases
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import Place, RepairedExercise
+from grader.explain.repair.search import FileEdit
+from grader.explain.rewriting.edit import Edit
 from grader.testing.outcome import Observation
 
 pytestmark = pytest.mark.unit
@@ -470,8 +472,9 @@ def test_a_cluster_is_suspected_at_a_repaired_line_or_a_wrong_step():
     )
     assert suspicion("run_a", {}, walks) == 'the step "weights" is wrong or missing'
     assert suspicion("run_a", {}, walks[:2]) is None
-    place = Place("a.py", 3, "return 3 * x", "a factor", "return 2 * x")
-    repaired = {"run_a": RepairedExercise((place,), frozenset({"run_a"}), (), True)}
+    edit = FileEdit("a.py", Edit("constant", 3, (3,), 1.0, (), "a factor", None))
+    place = Place(edit, "a.py", 3, "return 3 * x", "a factor", "return 2 * x")
+    repaired = {"run_a": RepairedExercise((place,), frozenset({"run_a"}), True)}
     assert suspicion("run_a", repaired, walks) == "a factor: return 3 * x"
     assert suspicion("run_b", repaired, walks) == 'the step "weights" is wrong or missing'
 

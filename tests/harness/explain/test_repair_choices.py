@@ -10,10 +10,10 @@ import pytest
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.explain.line_words import proof, subject_in_words, suspicion
-from grader.explain.repair.choice import chosen
+from grader.explain.repair.choice import RepairedExercise, chosen
 from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import Cost, FileEdit, Lines, RepairEdit
+from grader.explain.repair.search import FileEdit, Lines, RepairEdit
 from grader.explain.repair.sources import EditableSources
 from grader.testing.outcome import Question
 from tests.harness.undoing import ATTENTION, edits_of
@@ -243,16 +243,20 @@ class Found:
     found: Sequence[RepairEdit]
     passed: Mapping[str, Lines]
     unlikely: Sequence[RepairEdit] = ()
-    cost: Cost = field(default_factory=Cost)
+    tried: int = 0
     left_out: int = 0
     sufficed: list[bool] = field(default_factory=list)
 
-    def repairs(
-        self, _sources: EditableSources, suffice: Callable[[Sequence[RepairEdit]], bool]
-    ) -> Sequence[RepairEdit]:
-        """Returns the edits that were found."""
-        self.sufficed.append(suffice(self.found))
-        return self.found if self.sufficed[-1] else [*self.found, *self.unlikely]
+    def chosen(
+        self,
+        _sources: EditableSources,
+        choose: Callable[[Sequence[RepairEdit]], RepairedExercise | None],
+        likely_only: bool,
+    ) -> RepairedExercise | None:
+        """Returns the choice among the edits that were found."""
+        choice = choose(self.found)
+        self.sufficed.append(likely_only or choice is not None)
+        return choice if self.sufficed[-1] else choose([*self.found, *self.unlikely])
 
 
 def wrong_calls(*names: str) -> dict[str, list[CheckedCall]]:

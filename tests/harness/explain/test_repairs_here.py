@@ -8,7 +8,7 @@ import pytest
 
 from grader.core.verdict import Where
 from grader.core.wire.trials import KINDS, Passed, Seen, TextChange
-from grader.explain.repair.search import Cost, FileEdit, RepairEdit, schedule
+from grader.explain.repair.search import FileEdit, RepairEdit, schedule
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit, Replacement
 from grader.worker.trials import trials
@@ -103,7 +103,6 @@ def test_a_repair_is_whole_if_it_fixes_all_and_breaks_nothing():
     assert RepairEdit(made, 1.0, one, frozenset()).is_whole
     assert not RepairEdit(made, 0.5, one, frozenset()).is_whole
     assert not RepairEdit(made, 1.0, one, frozenset({"run_b"})).is_whole
-    assert Cost(2, 3).plus(Cost(4, 5)) == Cost(6, 8)
 
 
 def test_edits_are_scheduled_by_cost_then_by_place(tmp_path):

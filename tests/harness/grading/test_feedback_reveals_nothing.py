@@ -351,8 +351,7 @@ def shown(grade: Grade) -> tuple[object, ...]:
         for test in grade.tests
     ]
     repairs = tuple(
-        dataclasses.replace(repair, edits=0, calls=0, seconds=0.0)
-        for repair in grade.evidence.repairs
+        dataclasses.replace(repair, edits=0, seconds=0.0) for repair in grade.evidence.repairs
     )
     evidence = dataclasses.replace(grade.evidence, repairs=repairs)
     return tests, grade.message, grade.notes, evidence, grade.score

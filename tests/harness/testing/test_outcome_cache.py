@@ -179,7 +179,7 @@ def test_only_the_latest_of_many_different_answers_are_remembered():
 
 def without_costs(grade: Grade) -> Evidence:
     """Returns a grade's evidence without the number of edits and calls and the seconds."""
-    repairs = (replace(one, edits=0, calls=0, seconds=0.0) for one in grade.evidence.repairs)
+    repairs = (replace(one, edits=0, seconds=0.0) for one in grade.evidence.repairs)
     return replace(grade.evidence, repairs=tuple(repairs))
 
 

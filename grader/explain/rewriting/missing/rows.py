@@ -21,6 +21,7 @@ _PASSED = (Position.GIVEN, Position.NAMED)
 _TRANSPOSED = "a transposition that is missing"
 _FORGOTTEN = "a call that is missing"
 _FACTOR = "a factor that is missing"
+_TERM = "a term that is missing"
 _TRUE = "which part of a mask is True"
 _AXIS = "an axis that is missing"
 _OFF = "a count that may be off by one"
@@ -91,21 +92,13 @@ MISSING: tuple[Row, ...] = (
         d=_SIZE,
         n=_SIZE,
     ),
-    *rows(
-        "a term that is missing",
-        CHANGE,
-        ("$d", "$d - $n"),
-        at=(Position.DIVISOR,),
-        d=_NUMBER,
-        n=_NUMBER,
-    ),
-    *rows(
-        "a term that is missing",
-        CHANGE,
-        ("$d", "$d - $n"),
-        at=(Position.DIVISOR,),
-        d=_SIZE,
-        n=_SIZE,
+    *(
+        row
+        for nature in (_NUMBER, _SIZE)
+        for row in (
+            *rows(_TERM, CHANGE, ("$d", "$d - $n"), at=(Position.DIVISOR,), d=nature, n=nature),
+            *rows(_TERM, CHANGE, ("max($d, 1)", "max($d - $n, 1)"), d=nature, n=nature),
+        )
     ),
     *rows(
         "a power that is missing",
@@ -117,6 +110,14 @@ MISSING: tuple[Row, ...] = (
     *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=_DIVIDED),
     *rows(_OFF, SLIP, *with_text("$n", " + 1", " - 1"), at=(Position.BOUND,), n=_SIZE),
     *rows(_OFF, CHANGE, *with_text("$n", " + 1", " - 1"), at=_COUNT, n=_SIZE),
+    *rows(
+        "the size of a range",
+        CHANGE,
+        ("$n", "$of.shape[-2]"),
+        at=(Position.BOUND,),
+        n=_SIZE,
+        of=_TENSOR,
+    ),
     *rows(
         "a number that may be too large or small",
         WRAP,
@@ -131,7 +132,7 @@ MISSING: tuple[Row, ...] = (
         at=_STORED,
     ),
     *rows(
-        "a term that is missing",
+        _TERM,
         SLIP,
         ("torch.exp($x)", "torch.exp($x - $x.amax(dim=-1, keepdim=True))"),
         ("torch.exp($x)", "torch.exp($x - $x.amax($dim, keepdim=True))"),

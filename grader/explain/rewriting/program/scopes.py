@@ -36,7 +36,7 @@ _BUILTIN = frozenset(dir(builtins))
 # The name of a variable that is never read.
 _NOBODY = "_"
 # Expressions whose code is a function of its own.
-_NESTED = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_Nested = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 # Natures by the first line of a function and the name of a variable in it.
 Observed = Mapping[int, Mapping[str, Nature]]
 
@@ -73,16 +73,14 @@ class Scopes:
         """Returns the names that can be read at a node's place."""
         return self._visible(*self._place(node))
 
-    def _place(self, node: ast.AST) -> tuple[Scope, int, tuple[ast.Lambda, ...]]:
-        """Returns the scope, the line and the lambdas that decide which names a node sees."""
+    def _place(self, node: ast.AST) -> tuple[Scope, int, tuple[_Nested, ...]]:
+        """Returns the scope, the line and the nested code that decide which names a node sees."""
         line = getattr(node, "lineno", 0)
-        return self._program.scope(node), line, tuple(self._lambdas(node))
+        return self._program.scope(node), line, tuple(self._nested_around(node))
 
-    def _visible_at(self, scope: Scope, line: int, lambdas: tuple[ast.Lambda, ...]) -> set[str]:
-        # Parameters of lambdas, first set in no line, are not seen in the rest of a file.
-        least = 1 if isinstance(scope, ast.Module) else 0
-        own = {one.name for one in self.of(scope).before(line) if one.first >= least}
-        inner = {one.arg for around in lambdas for one in parameters(around.args)}
+    def _visible_at(self, scope: Scope, line: int, nested: tuple[_Nested, ...]) -> set[str]:
+        own = {one.name for one in self.of(scope).before(line) if not one.is_inner}
+        inner = {name for around in nested for name in _bound_by(around)}
         return own | inner | self._of_file | self._defined_around(scope)
 
     def tensors(self, node: ast.AST) -> list[str]:
@@ -93,17 +91,15 @@ class Scopes:
         """Returns the variables of the surrounding function that a node can read, in order."""
         return self._variables(*self._place(node))
 
-    def _variables_at(
-        self, scope: Scope, line: int, lambdas: tuple[ast.Lambda, ...]
-    ) -> list[Variable]:
+    def _variables_at(self, scope: Scope, line: int, nested: tuple[_Nested, ...]) -> list[Variable]:
         names = self.of(scope)
-        visible = self._visible(scope, line, lambdas)
+        visible = self._visible(scope, line, nested)
         found = [one for one in names.values() if one.is_own and one.name in visible]
-        for around in lambdas:
+        for around in (one for one in nested if isinstance(one, ast.Lambda)):
             read = Counter(names_in(around.body))
             for name in [one.arg for one in parameters(around.args)]:
                 nature = names.nature(name) or Nature.TENSOR
-                found.append(Variable(name, nature, around.lineno, True, read[name]))
+                found.append(Variable(name, nature, around.lineno, True, reads=read[name]))
         return found
 
     def loops(self, node: ast.AST) -> list[str]:
@@ -124,9 +120,9 @@ class Scopes:
             node = self._program.parent(node)
         return found
 
-    def _lambdas(self, node: ast.AST) -> Iterator[ast.Lambda]:
+    def _nested_around(self, node: ast.AST) -> Iterator[_Nested]:
         while not isinstance(node, (ast.stmt, ast.Module)):
-            if isinstance(node, ast.Lambda):
+            if isinstance(node, _Nested):
                 yield node
             node = self._program.parent(node)
 
@@ -257,8 +253,15 @@ def _first_lines(scope: Scope, statements: Sequence[ast.stmt]) -> Iterator[int]:
         yield min(one.lineno for one in (scope, *scope.decorator_list))
     for statement in statements:
         if not isinstance(statement, Function | ast.ClassDef):
-            inner = (one for one in ast.walk(statement) if isinstance(one, _NESTED))
+            inner = (one for one in ast.walk(statement) if isinstance(one, _Nested))
             yield from (one.lineno for one in inner)
+
+
+def _bound_by(nested: _Nested) -> Iterator[str]:
+    if isinstance(nested, ast.Lambda):
+        yield from (one.arg for one in parameters(nested.args))
+    else:
+        yield from (name for part in nested.generators for name in names_in(part.target))
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:

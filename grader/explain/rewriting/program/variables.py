@@ -113,7 +113,8 @@ class Variable:
     """A name that code can read: a variable, a parameter, or an attribute like `self.scale`.
 
     `first` is the line that first sets it, or 0 if that is outside of the scope. `is_own` tells
-    whether the scope binds it. `siblings` holds the variables that one statement unpacks together
+    whether the scope binds it, and `is_inner` whether only a lambda or a comprehension in the scope
+    does. `siblings` holds the variables that one statement unpacks together
     with it, `made_of` those from which it is computed.
     """
 
@@ -121,6 +122,7 @@ class Variable:
     nature: Nature
     first: int = 0
     is_own: bool = False
+    is_inner: bool = False
     reads: int = 0
     siblings: set[str] = field(default_factory=set)
     made_of: set[str] = field(default_factory=set)
@@ -213,12 +215,12 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
             case ast.Lambda(args=given) if binds:
                 for one in parameters(given):
                     told = nature_of_name(one.arg) or Nature.TENSOR
-                    names.setdefault(one.arg, Variable(one.arg, told))
+                    names.setdefault(one.arg, Variable(one.arg, told, is_inner=True))
             case ast.comprehension(target=ast.Name(id=name)) if binds:
-                names.setdefault(name, Variable(name, Nature.TENSOR, statement.lineno - 1))
+                _bind_inside(names, name, Nature.TENSOR, statement.lineno)
             case ast.comprehension(target=ast.Tuple(elts=targets), iter=over) if binds:
                 for name, told in _of_each(targets, over, names):
-                    names.setdefault(name, Variable(name, told, statement.lineno - 1))
+                    _bind_inside(names, name, told, statement.lineno)
             case (
                 ast.Call(
                     func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
@@ -286,8 +288,13 @@ def _of_each(
             yield target.id, nature_of_name(target.id) or told
 
 
+def _bind_inside(names: Names, name: str, nature: Nature, line: int) -> None:
+    names.setdefault(name, Variable(name, nature, line - 1, is_inner=True))
+
+
 def _set(names: Names, name: str, nature: Nature, line: int) -> None:
     if len(names) < _MOST_NAMES or name in names:
         one = names.setdefault(name, Variable(name, nature))
         one.nature = nature
         one.first, one.is_own = one.first if one.is_own else line, True
+        one.is_inner = False

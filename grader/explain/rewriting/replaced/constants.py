@@ -22,7 +22,12 @@ from grader.explain.rewriting.program.vocabulary import in_use, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
-_DTYPES = ("float32", "float64", "bool", "long")
+_DTYPES = {
+    "torch": ("float32", "float64", "bool", "long"),
+    "np": ("float32", "float64", "int64"),
+    "numpy": ("float32", "float64", "int64"),
+}
+_OTHER_DTYPES = ("float16", "bfloat16", "half", "int32", "int16", "int")
 _INFINITY = 'float("-inf")'
 _MOST_GIVEN = 4
 _TINY = 1e-3
@@ -76,10 +81,11 @@ def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
     if not isinstance(node.ctx, ast.Load):
         return
     base = setting.text(node.value)
-    if node.attr in _DTYPES and base == "torch":
-        for dtype in _DTYPES:
+    dtypes = _DTYPES.get(base, ())
+    if dtypes and node.attr in (*dtypes, *_OTHER_DTYPES):
+        for dtype in dtypes:
             if dtype != node.attr:
-                yield put(setting, node, f"torch.{dtype}", "dtype", CHANGE, "a dtype")
+                yield put(setting, node, f"{base}.{dtype}", "dtype", CHANGE, "a dtype")
     elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
         for other in _LIMITS:
             yield put(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a dtype")
