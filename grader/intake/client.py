@@ -100,7 +100,7 @@ class IntakeClient:
         kind: str,
         read: Callable[[Any], Result],
     ) -> Result:
-        self._order({"entry": entry.alone.as_json(), "into": os.fspath(into)} | order)
+        self._order({"entry": entry.without_people.as_json(), "into": os.fspath(into)} | order)
         answer = self._answer()
         if "failed" in answer:
             raise CopyFailed(str(answer["failed"]))
