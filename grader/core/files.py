@@ -1,4 +1,4 @@
-"""Removal of folders, files written whole, and scratch folders that live as long as a command.
+"""Removal of folders, files that are written whole, and scratch folders of a command.
 
 All scratch folders lie in one folder of the grader's own. Each holds a file that names the folder
 and that the command keeps locked (flock(2)). The kernel releases the lock when the last process
