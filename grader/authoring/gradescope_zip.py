@@ -32,7 +32,9 @@ _EXTRA_SECONDS = 300
 _SCRIPTS = ("setup.sh", "run_autograder")
 _CONSTRAINTS = "constraints.txt"
 _TORCH = re.compile(r"torch(?![\w.-])")
-_PINNED_TORCH = re.compile(r"^torch\s*==\s*([^\s;#+]+)", re.MULTILINE)
+_PINNED_TORCH = re.compile(
+    r"^\s*torch\s*==\s*([\w.!]+)(?![\w.!*]|\s*,)", re.MULTILINE | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
