@@ -273,5 +273,10 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
         "The optimizer was given no parameters. A generator, as module.parameters() is, can be "
         "read only once: make a list of it first if it is needed again.",
     ),
+    kind(
+        r"TypeError: Protocols cannot be instantiated",
+        "A Protocol only declares methods. If your own class has the same name, the one that is "
+        "defined last counts: rename yours, or keep both in files of their own.",
+    ),
     kind(r"Module \[(\w+)\] is missing the required \"forward\" function", _no_forward),
 )

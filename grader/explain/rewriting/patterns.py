@@ -92,6 +92,11 @@ def with_text(before: str, *added: str) -> list[tuple[str, str]]:
     return [(before, f"{before}{text}") for text in added]
 
 
+def both_ways(*pairs: tuple[str, str]) -> list[tuple[str, str]]:
+    """Returns the pairs, and each with its texts exchanged."""
+    return [*pairs, *((after, before) for before, after in pairs)]
+
+
 _TURNED = ("T", "mT")
 
 

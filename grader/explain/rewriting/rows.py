@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
 from grader.explain.rewriting.missing.rows import MISSING
-from grader.explain.rewriting.patterns import Row, rows
+from grader.explain.rewriting.patterns import Row, both_ways, rows
 from grader.explain.rewriting.program.vocabulary import Nature
 
 _SLICES = ("$a:$b", "$a:", ":$b")
 _TURNS = (".transpose($*axes)", ".mT", ".T")
 _COPY = '__import__("copy").deepcopy'
+_OF_NUMBERS = ("sqrt", "rsqrt", "exp", "log")
 
 ROWS: tuple[Row, ...] = (
     *MISSING,
@@ -76,36 +77,17 @@ ROWS: tuple[Row, ...] = (
                 (f"$function($x) {sign} $y", f"$function($x {sign} $y)"),
             )
         ),
-    ),
-    *rows(
-        "which operand belongs inside a call",
-        CHANGE,
-        *(
-            pair
-            for name in ("sqrt", "rsqrt", "exp", "log")
-            for pair in (
-                (f"$x.{name}() + $y", f"($x + $y).{name}()"),
-                (f"($x + $y).{name}()", f"$x.{name}() + $y"),
-            )
-        ),
+        *both_ways(*((f"$x.{name}() + $y", f"($x + $y).{name}()") for name in _OF_NUMBERS)),
     ),
     *rows(
         "what is summed",
         CHANGE,
-        ("sum($function($x) for $i in $n)", "$function(sum($x for $i in $n))"),
-        ("$function(sum($x for $i in $n))", "sum($function($x) for $i in $n)"),
+        *both_ways(("sum($function($x) for $i in $n)", "$function(sum($x for $i in $n))")),
     ),
     *rows(
         "what is added to an index, and what to an element",
         CHANGE,
-        *(
-            pair
-            for sign in "+-"
-            for pair in (
-                (f"$x[$i] {sign} $y", f"$x[$i {sign} $y]"),
-                (f"$x[$i {sign} $y]", f"$x[$i] {sign} $y"),
-            )
-        ),
+        *both_ways(*((f"$x[$i] {sign} $y", f"$x[$i {sign} $y]") for sign in "+-")),
     ),
     *rows(
         "what belongs inside the call of `softmax`",

@@ -286,6 +286,11 @@ def test_a_module_without_forward_is_a_container_or_misspells_it():
     assert sentence(text.format("Net")).startswith("The method of Net that does the work must be")
 
 
+def test_a_protocol_may_hide_a_class_of_the_same_name():
+    """Adapters that are pasted below the class hide it."""
+    assert "rename yours" in sentence("TypeError: Protocols cannot be instantiated")
+
+
 def test_an_optimizer_without_parameters_may_have_a_generator_that_was_read_before():
     """A check of the number of parameters uses it up."""
     said = sentence("ValueError: optimizer got an empty parameter list", "super().__init__(p, d)")

@@ -250,9 +250,9 @@ COMMON = [
     (PlainType(int), 2.5, "return x // 2.0", ["the float 2.5", WHOLE]),
     (PlainType(str), 2.5, "return x / 2", ["the float 2.5"]),
     (PlainType(int), "2", None, ["the str '2'"]),
-    (FLOATS, numpy.ones((2, 3)), None,
-     ["a numpy array of shape [2, 3] and dtype float64",
-      "Stay with torch throughout, and return the tensor: numpy ends the gradient."]),
+    (FLOATS, numpy.ones((2, 3)), None, ["a numpy array of shape [2, 3] and dtype float64",
+                                       "Stay with torch throughout, and return the tensor: numpy "
+                                       "ends the gradient."]),
     (PlainType(int), numpy.ones((2, 3)), None, ["a numpy array of shape [2, 3] and dtype float64"]),
     (FLOATS, Foreign("a tensor of dtype torch.uint16"), None,
      ["a tensor of dtype torch.uint16", "Torch computes with signed integers: .long(), or "
