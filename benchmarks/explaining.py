@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
 from benchmarks.slips_corpus import Slip, build, load  # noqa: E402
-from grader.core.scratch import remove  # noqa: E402
+from grader.core.files import remove  # noqa: E402
 from grader.results.results import Results  # noqa: E402
 from grader.results.store import Store  # noqa: E402
 
@@ -99,7 +99,7 @@ def _tell_costs(results: Results, names: Sequence[str]) -> None:
     ]
     seconds = sorted(seconds for seconds, _ in spent)
     print(
-        f"mended anew {len(spent)} times: median {statistics.median(seconds):.2f} s of its "
+        f"repaired again {len(spent)} times: median {statistics.median(seconds):.2f} s of its "
         f"process, nine tenths under {seconds[int(0.9 * (len(seconds) - 1))]:.2f} s, "
         f"{statistics.median(edits for _, edits in spent):.0f} edits"
     )

@@ -57,11 +57,11 @@ class Told:
 
 def told_of(slip: Slip, grade: Grade) -> Told:
     """Returns the lines that a grade's explanations name."""
-    mended = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
+    fixed = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
     lines: Counter[tuple[Line, ...]] = Counter()
     for test in grade.tests:
         if test.status in WRONG and test.where is not None:
-            places = mended.get(test.exercise) or ((test.where.file, test.where.line),)
+            places = fixed.get(test.exercise) or ((test.where.file, test.where.line),)
             lines[tuple(Line(*place) for place in places)] += 1
     return Told(slip, grade, lines)
 
@@ -106,8 +106,8 @@ def summary(told: Sequence[Told]) -> Iterable[str]:
     edits = sorted(sum(m.edits for m in one.grade.evidence.repairs) for one in told)
     tenth = int(0.9 * (len(told) - 1))
     yield (
-        f"to mend one: median {statistics.median(seconds):.2f} s of its process, nine tenths under "
-        f"{seconds[tenth]:.2f} s; {statistics.median(edits):.0f} edits ({edits[tenth]})"
+        f"to repair one: median {statistics.median(seconds):.2f} s of its process, nine tenths "
+        f"under {seconds[tenth]:.2f} s; {statistics.median(edits):.0f} edits ({edits[tenth]})"
     )
 
 

@@ -80,8 +80,8 @@ class Read:
 def read(told: Told, grade: Grade) -> Read:
     """Returns the messages of a grade."""
     wrong = [test for test in grade.tests if test.status not in _PASSED]
-    mended = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
-    everything = [(test.exercise, _message(test, mended.get(test.exercise, ()))) for test in wrong]
+    fixed = {name: one.places for one in grade.evidence.repairs for name in one.exercises}
+    everything = [(test.exercise, _message(test, fixed.get(test.exercise, ()))) for test in wrong]
     if not grade.tests or not wrong:
         whole = Message(grade.message or "", frozenset(_lines_in(grade.message or "")))
         return Read(told, (whole,), (whole,))

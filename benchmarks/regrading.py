@@ -23,7 +23,7 @@ from benchmarks.slips_corpus import build, load  # noqa: E402
 from benchmarks.watched import Watched, watched  # noqa: E402
 from grader.grading.fingerprints import SUITE  # noqa: E402
 
-MENDED = "tests/hidden/test_rope.py"
+CHANGED = "tests/hidden/test_rope.py"
 OLD, NEW = "draw(2, 12, d_k), torch.arange(12), theta", "draw(3, 12, d_k), torch.arange(12), theta"
 SUBMISSIONS, SHARE = 60, 0.1
 
@@ -39,8 +39,8 @@ def main() -> None:
         batch(course, one, folder / "warm")
         first = told(f"{count} graded and explained", batch(course, many, folder / "out"))
         told("one graded", batch(course, one, folder / "alone"))
-        mend(course)
-        again = told("the same with one test mended", batch(course, many, folder / "out"))
+        change_test(course)
+        again = told("the same with one test fixed", batch(course, many, folder / "out"))
         told("the same with nothing changed", batch(course, many, folder / "out"))
     share = again.wall / first.wall
     holds = "holds" if share < SHARE else "DOES NOT HOLD"
@@ -64,11 +64,11 @@ def copied(course: Path) -> Path:
     return course
 
 
-def mend(course: Path) -> None:
+def change_test(course: Path) -> None:
     """Changes the shape in one test."""
-    file = course / MENDED
+    file = course / CHANGED
     text = file.read_text()
-    assert OLD in text, f"{MENDED} holds no {OLD}"
+    assert OLD in text, f"{CHANGED} holds no {OLD}"
     file.write_text(text.replace(OLD, NEW, 1))
 
 

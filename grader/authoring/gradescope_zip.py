@@ -28,11 +28,13 @@ from grader.reports.letter import add
 MEMORY_MB = 128
 TIMEOUT = 240.0
 EXPLAIN_TIMEOUT = 40.0
-_SECONDS_BESIDE = 300
+_EXTRA_SECONDS = 300
 _SCRIPTS = ("setup.sh", "run_autograder")
 _CONSTRAINTS = "constraints.txt"
 _TORCH = re.compile(r"torch(?![\w.-])")
-_PINNED_TORCH = re.compile(r"^torch\s*==\s*([^\s;#+]+)", re.MULTILINE)
+_PINNED_TORCH = re.compile(
+    r"^\s*torch\s*==\s*([\w.!]+)(?![\w.!*]|\s*,)", re.MULTILINE | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Autograder:
     def seconds(self) -> int:
         """Returns the longest time of `run_autograder`; Gradescope's limit must be longer."""
         explaining = self.options.explain_seconds if self.explain else 0
-        return int(self.options.timeout + explaining) + _SECONDS_BESIDE
+        return int(self.options.timeout + explaining) + _EXTRA_SECONDS
 
 
 def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:

@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.core.scratch import replaced
+from grader.core.files import replaced
 from grader.explain.mistakes.clusters import BadNames, NamedMistake, read_file, write_file
 
 FOLDER = "seen"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,6 +27,11 @@ class Picture:
     shape: tuple[int, ...]
     expected: tuple[float, ...]
     got: tuple[float, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Returns whether it has numbers, as many as its shape says."""
+        return math.prod(self.shape) == len(self.expected) == len(self.got) > 0
 
 
 def in_six_digits(numbers: Iterable[float]) -> tuple[float, ...]:

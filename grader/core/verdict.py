@@ -48,9 +48,9 @@ class Aspect(enum.StrEnum):
     EFFICIENCY = "efficiency"
 
 
-# Wrong answers of these tests tell mistakes: large scores and low precision blur others.
+# Mistakes are recognised in tests of these aspects: large scores or low precision blur the others.
 TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
-# In tests of numerics, only NaN and infinity tell a mistake, and right answers exclude one.
+# In tests of numerics, only NaN and infinity show a mistake, and a right answer excludes it.
 WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
 # These tests judge the work that is counted, whatever the answer is.
 COUNTED_ASPECTS = (Aspect.EFFICIENCY,)
@@ -100,12 +100,12 @@ class Measurement(NamedTuple):
 
     def as_json(self) -> dict[str, float | None]:
         """Returns the errors and the tolerance as fields of a verdict's JSON object."""
-        fields = {name: getattr(self, name) for name in ERRORS}
+        fields = {name: getattr(self, name) for name in _MEASURES}
         return {name: x if math.isfinite(x) else None for name, x in fields.items()}
 
 
-ERRORS = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
-_UNMEASURED = dict.fromkeys(ERRORS)
+_MEASURES = ("max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance")
+_UNMEASURED = dict.fromkeys(_MEASURES)
 
 
 def name_of_test(test: str) -> str:
@@ -137,14 +137,14 @@ class Verdict(NamedTuple):
         """Returns the verdict as one object of `results.jsonl`."""
         measured = self.measurement
         return {
-            **dict(zip(_BARE, self, strict=False)),
+            **dict(zip(_UNNESTED, self, strict=False)),
             **(measured.as_json() if measured else _UNMEASURED),
             "diagnosis": dataclasses.asdict(self.diagnosis) if self.diagnosis else None,
             "where": dataclasses.asdict(self.where) if self.where else None,
         }
 
 
-_BARE = Verdict._fields[: Verdict._fields.index("measurement")]
+_UNNESTED = Verdict._fields[: Verdict._fields.index("measurement")]
 
 
 def by_exercise(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:

@@ -100,9 +100,9 @@ def _whole_refused(
 def _part_refused(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
     """Yields what is wrong with one part of a value, then advice."""
     wanted, value = misfit.wanted, misfit.value
-    if misfit.absent or misfit.beyond:
-        absent, beyond = (one_line(", ".join(names)) for names in (misfit.absent, misfit.beyond))
-        said = [f"{absent} missing"] * bool(absent) + [f"{beyond} too much"] * bool(beyond)
+    if misfit.missing or misfit.extra:
+        missing, extra = (one_line(", ".join(names)) for names in (misfit.missing, misfit.extra))
+        said = [f"{missing} missing"] * bool(missing) + [f"{extra} too much"] * bool(extra)
         yield f"In what {adapter.name} returned, {misfit.place} has {' and '.join(said)}"
         return
     part, got = f"In what {adapter.name} returned, {misfit.place} must", _described(value)

@@ -32,7 +32,7 @@ from grader.intake.handed_in import fingerprint
 _TRIES = 2
 
 
-def attempted(
+def grade_with_retry(
     client: JobClient,
     task: Task,
     settings: Settings,
@@ -41,8 +41,8 @@ def attempted(
 ) -> Grade:
     """Returns the grade of a submission.
 
-    If its judge is lost, a new judge tries the submission once more. If that is lost too, the
-    submission is *not graded*, which costs no points.
+    If its judge is lost, a new judge tries the submission once more. If the new one is lost too,
+    the submission is *not graded*, which costs no points.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
@@ -59,7 +59,7 @@ def attempted(
 
 
 class ExplanationQueue:
-    """Questions that several explainers take, one after another; safe to use from their threads.
+    """The explanation tasks that explainers take, one after another; safe to use from threads.
 
     An explainer stays with a group of submissions that have the same verdicts. When the group is
     empty, it takes the largest group that no explainer has started. If there is none, it helps with
@@ -89,7 +89,7 @@ class ExplanationQueue:
             return task
 
     def _next(self, last: bytes | None) -> bytes:
-        """Returns the verdicts of the next group; the `last` group comes first."""
+        """Returns the verdicts of the next group, which is the `last` one while it has tasks."""
         if last is not None and last in self._waiting:
             return last
         begun = set(self._at.values())
@@ -104,12 +104,11 @@ Work = Callable[[JobClient], object]
 
 
 class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
-    """A pool of jobs, each with its own fork server; a context manager.
+    """A context manager with a pool of jobs, each of which has its own fork server.
 
-    A lost judge is replaced and its submission tried once more; after that it is *not graded*,
-    which costs no points. `follow` gets each verdict when it is reached, in a thread of the pool.
-    It gets all of them again if a submission is tried once more. If nothing arrives for
-    `silent_seconds`, `say` gets a sentence that names the submissions at work.
+    `follow` gets each verdict when it is reached, in a thread of the pool. It gets all of them
+    again if a submission is tried once more. If nothing arrives for `silent_seconds`, `say` gets a
+    sentence that names the submissions at work.
     """
 
     def __init__(
@@ -168,19 +167,18 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
+        waiting = ExplanationQueue(tasks)
 
-        turns = ExplanationQueue(tasks)
-
-        def explained(client: JobClient) -> Explained:
-            task = turns.take(client)
+        def explain_next(client: JobClient) -> Explained:
+            task = waiting.take(client)
             with self._noted(task.entry.name):
                 return Explained(task, client.explain(task.entry, task.grade()))
 
-        return self._done([explained] * len(tasks))
+        return self._done([explain_next] * len(tasks))
 
     def _graded(self, task: Task, client: JobClient) -> GradedTask:
         with self._noted(task.entry.name):
-            grade = attempted(client, task, self._settings, self._stopping, self._follow)
+            grade = grade_with_retry(client, task, self._settings, self._stopping, self._follow)
         return GradedTask(task, grade)
 
     def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
@@ -247,8 +245,8 @@ def graded_alone(
 ) -> Grade:
     """Returns the grade of one submission, with its words unless `explain` is False.
 
-    `follow` gets each verdict when it is reached. The tests are hashed while the job starts, which
-    may have begun `early`.
+    `follow` gets each verdict when it is reached. The tests are hashed while the job starts; it may
+    have been started `early`.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.

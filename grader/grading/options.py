@@ -134,9 +134,9 @@ class Task(PlainData):
     late_import: str | None = None
 
     @property
-    def alone(self) -> Task:
+    def without_people(self) -> Task:
         """Returns the task for a judge, which need not know the submission's people."""
-        return replace(self, entry=self.entry.alone)
+        return replace(self, entry=self.entry.without_people)
 
     def ungraded(self, settings: Settings, problem: str | None) -> Grade:
         """Returns the grade of a submission that is not graded, for a reason not its own."""

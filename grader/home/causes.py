@@ -180,11 +180,11 @@ class Reasons:
     def _add(self, failure: Failure, proved: Proved | None, way: StepComparison | None) -> None:
         said = failure.said
         words = "" if proved is None else proved.in_words(said.id, shown=self._home.shows_edits)
-        mended = proved.mended if proved is not None and said.id in proved.passing else None
-        if words and mended is None:
+        repaired = proved.repaired if proved is not None and said.id in proved.passing else None
+        if words and repaired is None:
             said = dataclasses.replace(said, message=f"{said.message}\n{words}")
         # An edit that makes a test pass undoes the exercise's mistake, and with it wrong gradients.
-        undone = mended is not None and not mended.besides
+        undone = repaired is not None and not repaired.besides
         follows = undone or (said.aspect is Aspect.GRADIENTS and not said.is_apart)
         finding, mistake = self._findings.get(said.exercise), None
         if finding is not None and (follows or said.id in finding.tests):
@@ -197,17 +197,17 @@ class Reasons:
             if root != said.exercise:
                 failure.more.append(f"The same mistake as in {root}: fix it there first.")
         advice, places = "", said.places
-        if mended is not None:
+        if repaired is not None:
             advice, _, failure.line = words.partition("\n")
-            places = tuple((place.file, place.line) for place in mended.places)
+            places = tuple((place.file, place.line) for place in repaired.places)
         elif self._repair is not None and said.exercise in self._repair.ignored:
             failure.more.append(self._repair.ignored[said.exercise])
-        if mended is None and way is not None:
+        if repaired is None and way is not None:
             told = filter(None, [said.message, way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(told))
             line = way.line_of(said.id)
             places = places or (() if line is None else ((line.file, line.line),))
-        is_bare = mistake is None and mended is None and not said.is_apart
+        is_bare = mistake is None and repaired is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:
             failure.builds_on = [*self._builds_on.get(said.exercise, ())]
             failure.more += (f"{one} is also wrong: start there." for one in failure.builds_on[:1])
@@ -253,14 +253,14 @@ class Reasons:
         self, exercise: str, of_gradients: bool
     ) -> tuple[Proved | None, StepComparison | None]:
         """Returns the proof of an exercise's repair or, without one, its steps."""
-        mended, proved = None, None
+        repaired, proved = None, None
         if self._repair is not None:
-            mended = self._repair.of(exercise, of_gradients)
+            repaired = self._repair.of(exercise, of_gradients)
             if exercise not in self._builds_on:
                 failing = [*self._builds_on]
                 self._builds_on[exercise] = self._repair.roots_of(exercise, failing)
-        if mended is not None:
-            proved = self._proof(exercise, mended)
+        if repaired is not None:
+            proved = self._proof(exercise, repaired)
             self._unproved |= {exercise} if proved is None else set()
         return proved, self._way(exercise) if proved is None else None
 
@@ -271,7 +271,7 @@ class Reasons:
             own = self._tests[exercise]
             self._reruns[exercise] = rerun(own, self._home.bench, ask, end)
 
-    def _proved(self, exercise: str, mended: RepairedExercise) -> Proved | None:
+    def _proved(self, exercise: str, repaired: RepairedExercise) -> Proved | None:
         """Returns an exercise's repair, after running its tests with the edit."""
         bench = self._bench
         assert bench is not None
@@ -279,7 +279,7 @@ class Reasons:
         failed = self._reruns[exercise].failed - concerned
         own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
         wrong = {one.nodeid for one in own}
-        tests = [*self._tests[exercise], *self._passed_beside(exercise, mended)]
+        tests = [*self._tests[exercise], *self._passed_beside(exercise, repaired)]
         tests = [one for one in tests if one.nodeid not in concerned]
         kept = {one.nodeid for one in tests} - wrong
 
@@ -290,7 +290,7 @@ class Reasons:
                 return {one.nodeid for one in tests if passes(one, self._home.bench, ask)}
 
         try:
-            found = proved(exercise, mended, wrong, kept, passing)
+            found = proved(exercise, repaired, wrong, kept, passing)
             others = self._not_run_with(exercise, own)
             return None if found is None else dataclasses.replace(found, others=others)
         except (MemoryError, TooLong):
@@ -298,10 +298,10 @@ class Reasons:
         finally:
             is_made(bench.try_edits, {})
 
-    def _passed_beside(self, exercise: str, mended: RepairedExercise) -> list[pytest.Function]:
+    def _passed_beside(self, exercise: str, repaired: RepairedExercise) -> list[pytest.Function]:
         """Returns the passed tests of other exercises that run a line of a repair."""
         assert self._repair is not None
-        places = [place for choice in mended.choices() for place in choice.places]
+        places = [place for choice in repaired.choices() for place in choice.places]
         beside = self._repair.running({(place.file, place.line) for place in places})
         return [
             test

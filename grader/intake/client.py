@@ -19,8 +19,8 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
+from grader.core.files import new_scratch
 from grader.core.processes import processors
-from grader.core.scratch import new_scratch
 from grader.core.submission import ClassNeeds, Needs, Submission, Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
@@ -100,7 +100,7 @@ class IntakeClient:
         kind: str,
         read: Callable[[Any], Result],
     ) -> Result:
-        self._order({"entry": entry.alone.as_json(), "into": os.fspath(into)} | order)
+        self._order({"entry": entry.without_people.as_json(), "into": os.fspath(into)} | order)
         answer = self._answer()
         if "failed" in answer:
             raise CopyFailed(str(answer["failed"]))

@@ -57,7 +57,7 @@ class Entry(PlainData):
         return tuple(printable(name) for name in places)
 
     @property
-    def alone(self) -> Entry:
+    def without_people(self) -> Entry:
         """Returns the entry for other processes, which need not know its people and its time."""
         return replace(self, authors=(), late=False, order=0, handed_in=None)
 

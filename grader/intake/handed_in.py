@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from grader.core.files import removed_afterwards
 from grader.core.names import several, shortened
-from grader.core.scratch import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.archives import (
     ARCHIVES,

@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
+from grader.core.files import remove
 from grader.core.names import several, shortened
 from grader.core.processes import end_with_parent, limit_memory_growth
-from grader.core.scratch import remove
 from grader.core.submission import Submission, Unreadable
 from grader.core.text import unusual_encoding
 from grader.intake.archives import ARCHIVES, unpack

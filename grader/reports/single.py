@@ -18,6 +18,7 @@ from grader.core.points import OF_THE_VALUES, WITH_VALUES, hundredths, points_of
 from grader.core.text import gained_in_words, one_line, plain, points
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 from grader.reports.standing import (
+    OUR_FAULT,
     ExerciseStanding,
     Standing,
     causes_of,
@@ -116,7 +117,7 @@ def print_grade(grade: Grade, console: Console) -> None:
 def _headline(grade: Grade) -> str:
     name = one_line(grade.submission)
     if not grade.is_complete:
-        return f"{name}: NOT GRADED, by a fault of the machine, the tests or the grader"
+        return f"{name}: NOT GRADED, {OUR_FAULT}"
     unreadable = ", unreadable" if grade.status is GradeStatus.UNREADABLE else ""
     return f"{name}: {points(grade.final)} of {points(grade.max_score)} points{unreadable}"
 

@@ -15,6 +15,7 @@ from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, poi
 from grader.core.text import enumerated, first_line, one_line, plain, points, quantity, titled
 from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 
+OUR_FAULT = "by a fault of the machine, the tests or the grader"
 _LONGEST, _LONGEST_TITLE = 300, 500
 _NAMES = 8
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import WrongAnswers
+from grader.core.files import replaced
 from grader.core.late_rule import LateRule
-from grader.core.scratch import replaced
 from grader.core.submission import ClassImports
 from grader.core.verdict import Grade, GradeStatus
 from grader.results.database import StoreError, connect, reading, value_of

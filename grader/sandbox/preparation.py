@@ -14,9 +14,9 @@ from pathlib import Path
 import torch
 
 from grader.core.assignment import Assignment, BadAssignment
+from grader.core.files import PASSABLE, removed_afterwards
 from grader.core.names import CPU
 from grader.core.processes import Allowance
-from grader.core.scratch import PASSABLE, removed_afterwards
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
 from grader.intake.client import IntakeClient

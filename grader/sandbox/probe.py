@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.files import PASSABLE, new_scratch, removed_afterwards
 from grader.core.processes import Allowance
-from grader.core.scratch import PASSABLE, new_scratch, removed_afterwards
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
 from grader.sandbox.fork_server import ForkServer, ForkServers, warm_zygote

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.core.files import opened
 from grader.core.processes import Allowance
-from grader.core.scratch import opened
 from grader.sandbox.limits import Exceeded
 
 # Anonymous memory (resident or swapped), shared memory, and the page tables of both.

@@ -19,8 +19,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from grader.core.files import remove
 from grader.core.processes import Allowance, is_alive
-from grader.core.scratch import remove
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, ImportReport, Sending, decode_answer

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.core.scratch import new_scratch
+from grader.core.files import new_scratch
 from grader.sandbox.cgroups import Ground
 
 _SECONDS_TO_END = 10.0

@@ -148,7 +148,7 @@ def checked(
         value = single_number(value)
     if any(adapter.result.misfits(value, adapter.sizes(call.arguments))):
         raise wording.refused(adapter, value, call, trace)
-    return adapter.result.taken(value)
+    return adapter.result.converted(value)
 
 
 def single_number(value: Value) -> Value:

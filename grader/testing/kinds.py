@@ -39,15 +39,15 @@ class Sizes:
 class Misfit:
     """A part of a value that does not fit its kind; `place` is Python syntax (`[2]['name']`).
 
-    `absent` and `beyond` are missing and superfluous keys, fields or elements. If both are empty,
-    `value` itself is of another kind.
+    `missing` and `extra` are names of keys, fields or elements. If both are empty, `value` itself
+    is of another kind.
     """
 
     place: str
     wanted: Kind
     value: Value
-    absent: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
 
 class Kind(Protocol):
@@ -56,7 +56,7 @@ class Kind(Protocol):
     def misfits(self, value: Value, sizes: Sizes, place: str = "", /) -> Iterator[Misfit]:
         """Returns the parts of a value that are not of this kind, in order."""
 
-    def taken(self, value: Value, /) -> Any:
+    def converted(self, value: Value, /) -> Any:
         """Returns a value of this kind as tests see it."""
 
 
@@ -70,7 +70,7 @@ class WholeKind:
         if not self._fits(value, sizes):
             yield Misfit(place, self, value)
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the value itself, or the description that crossed for it."""
         return value
 
@@ -130,7 +130,7 @@ class PlainType(WholeKind):
             return True
         return type(value) is self.type or (self.type is float and type(value) is int)
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the value; an int in place of a float becomes one."""
         return float(value) if self.type is float and isinstance(value, int) else value
 
@@ -147,16 +147,16 @@ class ListType:
     item: Kind
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if it is no list, or its elements that are of another kind."""
+        """Yields the value if it is not a list, else its elements of another kind."""
         if not isinstance(value, list):
             yield Misfit(place, self, value)
             return
         for number, element in enumerate(value):
             yield from self.item.misfits(element, sizes.of_members(), f"{place}[{number}]")
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the list, of elements as tests see them."""
-        return [self.item.taken(one) for one in value] if isinstance(value, list) else value
+        return [self.item.converted(one) for one in value] if isinstance(value, list) else value
 
     def __str__(self) -> str:
         return f"a list of {plural(self.item)}"
@@ -170,7 +170,7 @@ class TupleType:
     open: bool = False
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if it is no such tuple, or its elements that are of another kind."""
+        """Yields the value if it is not such a tuple, else its elements of another kind."""
         if not isinstance(value, tuple) or not (self.open or len(value) == len(self.items)):
             yield Misfit(place, self, value)
             return
@@ -178,12 +178,12 @@ class TupleType:
         for number, (item, element) in enumerate(zip(items, value, strict=True)):
             yield from item.misfits(element, sizes, f"{place}[{number}]")
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the tuple, of elements as tests see them."""
         if not isinstance(value, tuple):
             return value
         items = self.items * len(value) if self.open else self.items
-        return tuple(item.taken(one) for item, one in zip(items, value, strict=True))
+        return tuple(item.converted(one) for item, one in zip(items, value, strict=True))
 
     def __str__(self) -> str:
         if self.open:
@@ -199,7 +199,7 @@ class DictType:
     value: Kind
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if it is no dict, or its keys and values that are of another kind."""
+        """Yields the value if it is not a dict, else its keys and values of another kind."""
         if not isinstance(value, dict):
             yield Misfit(place, self, value)
             return
@@ -209,11 +209,11 @@ class DictType:
             yield from self.key.misfits(key, sizes, f"the key {said} of {place or 'it'}")
             yield from self.value.misfits(own, sizes, f"{place}[{said}]")
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the dict, of keys and values as tests see them."""
         if not isinstance(value, dict):
             return value
-        return {self.key.taken(key): self.value.taken(own) for key, own in value.items()}
+        return {self.key.converted(key): self.value.converted(own) for key, own in value.items()}
 
     def __str__(self) -> str:
         return f"a dict from {plural(self.key)} to {plural(self.value)}"
@@ -227,7 +227,7 @@ class SetType:
     type: type
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if it is no set, or its elements that are of another kind."""
+        """Yields the value if it is not a set, else its elements of another kind."""
         if not isinstance(value, set | frozenset):
             yield Misfit(place, self, value)
             return
@@ -235,11 +235,11 @@ class SetType:
             name = f"an element of {place or 'it'}"
             yield from self.item.misfits(element, sizes.of_members(), name)
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the set, of elements as tests see them."""
         if not isinstance(value, set | frozenset):
             return value
-        return self.type(map(self.item.taken, value))
+        return self.type(map(self.item.converted, value))
 
     def __str__(self) -> str:
         return f"a set of {plural(self.item)}"
@@ -253,28 +253,30 @@ class NamedType:
     fields: Mapping[str, Kind]
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if it is no such tuple, or its fields that are of another kind."""
+        """Yields the value if it is not such a tuple, else its fields of another kind."""
         if isinstance(value, tuple) and len(value) == len(self.fields):
             value = Named(self.type.__name__, dict(zip(self.fields, value, strict=True)))
         if not isinstance(value, Named):
             yield Misfit(place, self, value)
             return
-        absent = tuple(name for name in self.fields if name not in value.fields)
-        beyond = tuple(name for name in value.fields if name not in self.fields)
-        if absent or beyond:
-            yield Misfit(place, self, value, absent, beyond)
+        missing = tuple(name for name in self.fields if name not in value.fields)
+        extra = tuple(name for name in value.fields if name not in self.fields)
+        if missing or extra:
+            yield Misfit(place, self, value, missing, extra)
             return
         for name, kind in self.fields.items():
             yield from kind.misfits(value.fields[name], sizes, f"{place}.{name}")
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns an instance of the assignment's class."""
         if isinstance(value, Named):
-            return self.type(**{n: kind.taken(value.fields[n]) for n, kind in self.fields.items()})
+            return self.type(
+                **{n: kind.converted(value.fields[n]) for n, kind in self.fields.items()}
+            )
         if not isinstance(value, tuple) or len(value) != len(self.fields):
             return value
         kinds = zip(self.fields.values(), value, strict=True)
-        return self.type(*(kind.taken(own) for kind, own in kinds))
+        return self.type(*(kind.converted(own) for kind, own in kinds))
 
     def __str__(self) -> str:
         return f"a {self.type.__name__} ({', '.join(self.fields)})"
@@ -293,12 +295,12 @@ class OneOf:
             inside = [own for own in found if own[0].place != place]
             yield from inside[0] if inside else [Misfit(place, self, value)]
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the value as tests see it in the first kind that fits."""
         nothing_known = Sizes({})
         for kind in self.kinds:
             if not any(kind.misfits(value, nothing_known)):
-                return kind.taken(value)
+                return kind.converted(value)
         return value
 
     def __str__(self) -> str:

@@ -136,9 +136,9 @@ class IterableType(WholeKind):
         own = list(value) if isinstance(value, tuple) else value
         yield from self.list.misfits(own, sizes, place)
 
-    def taken(self, value: Value) -> Any:
+    def converted(self, value: Value) -> Any:
         """Returns the list, of elements as tests see them."""
-        return self.list.taken(value)
+        return self.list.converted(value)
 
     def __str__(self) -> str:
         return str(self.list)

@@ -24,19 +24,19 @@ from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
 from grader.core.wire.records import slow_imports
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
-from grader.worker.observing.lines import OfWhatWasHandedIn, make_workplace, own_file
+from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
 from grader.worker.packages import Folders, ImportClock, Spec, make_room
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
-_LONGEST = 60
-# What Python says where `input()` meets the end of the input, and nothing else does.
-_NOBODY_ANSWERS = "EOF when reading a line"
+_LONGEST_SOURCE = 60
+# Only `input()` raises an EOFError with this message.
+_END_OF_INPUT = "EOF when reading a line"
 
 
-def _noted_endings(root: Path) -> list[BaseException]:
+def _early_ends(root: Path) -> list[BaseException]:
     """Makes files of the submission keep their definitions when they exit or ask for input.
 
-    Returns the list in which the exceptions that end them are noted.
+    Returns a list that collects the exceptions which end them.
     """
     endings: list[BaseException] = []
     execute = importlib.machinery.SourceFileLoader.exec_module
@@ -45,7 +45,7 @@ def _noted_endings(root: Path) -> list[BaseException]:
         try:
             execute(loader, module)
         except (SystemExit, EOFError) as ended:
-            is_end = isinstance(ended, SystemExit) or ended.args == (_NOBODY_ANSWERS,)
+            is_end = isinstance(ended, SystemExit) or ended.args == (_END_OF_INPUT,)
             if not is_end or own_file(str(module.__file__), root) is None:
                 raise
             endings.append(ended)
@@ -55,8 +55,8 @@ def _noted_endings(root: Path) -> list[BaseException]:
     return endings
 
 
-def _what_follows(ended: BaseException, root: Path) -> str:
-    """Returns, in words, the code that was not run, with the line that ended it."""
+def _unreached_code(ended: BaseException, root: Path) -> str:
+    """Returns in words which code did not run, with the line that ended the file."""
     own = [
         (file, frame.lineno or 0, frame.filename)
         for frame in traceback.extract_tb(ended.__traceback__)
@@ -65,18 +65,18 @@ def _what_follows(ended: BaseException, root: Path) -> str:
     if not own:
         return "what follows an exit"
     file, line, path = own[-1]
-    source = linecache.getline(path, line).strip()[:_LONGEST]
+    source = linecache.getline(path, line).strip()[:_LONGEST_SOURCE]
     return f"what follows {source} ({file}:{line})"
 
 
 _MAY_NOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def _lose_logs_that_may_not_be_written() -> None:
+def _discard_unwritable_logs() -> None:
     """Makes a logger go on without its file where a worker may not write, as below `/tmp`."""
     opened = logging.FileHandler._open
 
-    def open_or_lose(handler: logging.FileHandler) -> IO[str]:
+    def open_or_discard(handler: logging.FileHandler) -> IO[str]:
         try:
             return opened(handler)
         except OSError as problem:
@@ -85,10 +85,10 @@ def _lose_logs_that_may_not_be_written() -> None:
             return Path(os.devnull).open("a", encoding="utf-8")
 
     file_handler: Any = logging.FileHandler
-    file_handler._open = open_or_lose
+    file_handler._open = open_or_discard
 
 
-class EngineIsNotHere(importlib.abc.MetaPathFinder):
+class EngineBlocker(importlib.abc.MetaPathFinder):
     """Lets a submission import a `grader` of its own, and never the engine's."""
 
     def __init__(self, own_paths: Sequence[str]) -> None:
@@ -115,25 +115,25 @@ def load(
 ) -> tuple[dict[str, Callable[..., Any]], ImportReport]:
     """Imports `module` with the submission's folders first on `sys.path`; returns its adapters.
 
-    The working directory becomes a likeness of the folder that was handed in, below `scratch`. The
-    submission's own modules replace `preloaded` ones of the same name; stubs replace packages that
-    are not installed. The modules of the `engine` can no longer be imported. With `cell_seconds`,
-    notebooks have IPython's shell, and their cells that much time.
+    The working directory becomes a writable copy, below `scratch`, of the folder that was handed
+    in. The submission's own modules replace `preloaded` ones of the same name; stubs replace
+    packages that are not installed. The modules of the `engine` can no longer be imported. With
+    `cell_seconds`, notebooks have IPython's shell, and each cell has so many seconds.
     """
     own_paths = [os.path.normpath(root / path) for path in import_paths]
     place = make_workplace(root, scratch)
-    home = _home(root, module, import_paths)
-    os.chdir(place / home.relative_to(root))
+    submitted = _submitted_folder(root, module, import_paths)
+    os.chdir(place / submitted.relative_to(root))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
     clock = ImportClock()
     own_names = _own_names(root, own_paths)
     stubs = StubFinder(root, own_names)
-    handed_in = OfWhatWasHandedIn(root, place)
-    sys.meta_path[:0] = [EngineIsNotHere(own_paths), clock, handed_in]
+    handed_in = WorkplaceFinder(root, place)
+    sys.meta_path[:0] = [EngineBlocker(own_paths), clock, handed_in]
     if importlib.machinery.PathFinder.find_spec("tensorboard") is None:
         sys.meta_path.insert(0, SilentFinder("torch.utils.tensorboard"))
-    sys.meta_path += [stubs, OwnDistributions(home, own_names)]
+    sys.meta_path += [stubs, OwnDistributions(submitted, own_names)]
     shell, cells = None, Cells(0)
     if cell_seconds is not None:
         shell, cells = install(cell_seconds, root, place)
@@ -142,8 +142,8 @@ def load(
         sys.modules.pop(name, None)
     importlib.invalidate_caches()
     make_room(own_paths, preloaded)
-    problem, functions, endings = None, {}, _noted_endings(root)
-    _lose_logs_that_may_not_be_written()
+    problem, functions, endings = None, {}, _early_ends(root)
+    _discard_unwritable_logs()
     try:
         names = vars(importlib.import_module(module))
         functions = {
@@ -157,7 +157,7 @@ def load(
         problem = describe_exception(exception, root)
     finally:
         stubs.begin_use()
-    unreached = dict.fromkeys(_what_follows(one, root) for one in endings)
+    unreached = dict.fromkeys(_unreached_code(one, root) for one in endings)
     failed = [] if problem else [*cells.failed.values()][:MAX_CELL_ERRORS]
     return functions, ImportReport(
         adapters=tuple(sorted(functions)),
@@ -170,7 +170,7 @@ def load(
     )
 
 
-def _home(root: Path, module: str, import_paths: Sequence[str]) -> Path:
+def _submitted_folder(root: Path, module: str, import_paths: Sequence[str]) -> Path:
     """Returns the folder that was handed in: `root`, or the package that it is itself."""
     package = module.partition(".")[0]
     is_package = "." in module and import_paths[0] == package

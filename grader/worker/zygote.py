@@ -31,7 +31,7 @@ from grader.worker.confinement.identity import enter_process_namespace
 from grader.worker.fork_server import serve_judges, warm_up
 
 _MADV_COLLAPSE = 25
-_SIZE = 2 << 20
+_LARGE_PAGE = 2 << 20
 
 
 def collapse_memory() -> None:
@@ -48,12 +48,12 @@ def collapse_memory() -> None:
         place, rights, _, _, inode, *name = line.split(maxsplit=5)
         if rights == "rw-p" and inode == "0" and name in ([], ["[heap]"]):
             start, end = (int(address, 16) for address in place.split("-"))
-            first, last = -(-start // _SIZE) * _SIZE, end // _SIZE * _SIZE
+            first, last = -(-start // _LARGE_PAGE) * _LARGE_PAGE, end // _LARGE_PAGE * _LARGE_PAGE
             if first < last:
                 madvise(first, last - first, _MADV_COLLAPSE)
 
 
-# A killed job has closed its end of the pipe; a job that only lost a fork server lives on.
+# For a killed job to close the pipe; a job that only lost a fork server keeps it open.
 _SECONDS_TO_END = 1.0
 
 
@@ -62,29 +62,29 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _were_killed(life: int) -> bool:
+def _were_killed(farewell: int) -> bool:
     """Returns whether the holders of a pipe's other end ended without a farewell."""
-    readable, _, _ = select.select([life], [], [], _SECONDS_TO_END)
-    return bool(readable) and not os.read(life, 1)
+    readable, _, _ = select.select([farewell], [], [], _SECONDS_TO_END)
+    return bool(readable) and not os.read(farewell, 1)
 
 
-_MESSAGE = 1 << 16
+_LONGEST_MESSAGE = 1 << 16
 _DESCRIPTORS = 3
 
 
 def main(settings: str) -> None:
     """Loads torch, warms up as ordered, and forks fork servers until the socket is closed.
 
-    All processes that it served have ended then, perhaps killed: it removes the files they left.
+    Then removes the files of processes that were killed.
     """
-    told = json.loads(settings)
-    control = socket.socket(fileno=told["control"])
+    given = json.loads(settings)
+    control = socket.socket(fileno=given["control"])
     gc.disable()  # imports leave no garbage, yet looking for it takes a third of their time
     importlib.import_module("torch")  # while the grader determines the order to warm up
-    if order := control.recv(_MESSAGE):
-        _serve(control, told["home"], **json.loads(order))
+    if order := control.recv(_LONGEST_MESSAGE):
+        _serve(control, given["home"], **json.loads(order))
     _reap()
-    _remove_what_is_left(told["home"], map(Path, told["groups"]))
+    _remove_what_is_left(given["home"], map(Path, given["groups"]))
 
 
 def _serve(
@@ -101,13 +101,13 @@ def _serve(
         collapse_memory()
     signal.signal(signal.SIGCHLD, lambda *_: _reap(os.WNOHANG))
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE, _DESCRIPTORS)
+        message, descriptors, _, _ = socket.recv_fds(control, _LONGEST_MESSAGE, _DESCRIPTORS)
         if not message:
             return
         order = json.loads(message)
         if os.fork() == 0:
             control.close()
-            _become_one(order, home, descriptors, not_preloaded)
+            _become_reaper(order, home, descriptors, not_preloaded)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -128,38 +128,41 @@ def _reap(options: int = 0) -> None:
             continue
 
 
-def _become_one(
-    order: Mapping[str, Any], home: str, descriptors: Sequence[int], failed: Mapping[str, str]
+def _become_reaper(
+    order: Mapping[str, Any],
+    home: str,
+    descriptors: Sequence[int],
+    not_preloaded: Mapping[str, str],
 ) -> None:
-    """Becomes the reaper of a fork server: forks the one that is ordered, and waits for its end.
+    """Becomes a reaper: forks the fork server that is ordered, and waits for its end.
 
-    Both have a session and a home of their own. The first of the descriptors carries this process's
-    id, then orders to the fork server. The second is a pipe to which its holders write a farewell;
-    if it closes without one, they were killed. The third is the stderr.
+    Both have a session and a home of their own. The first descriptor is a socket for the reaper's
+    id and for orders to the fork server. The second is a pipe: the job's processes write a farewell
+    to it, and if it closes without one, they were killed. The third is stderr.
     """
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        channel, life, complaints = descriptors
-        os.dup2(complaints, sys.stderr.fileno())
-        os.close(complaints)
+        channel, farewell, stderr = descriptors
+        os.dup2(stderr, sys.stderr.fileno())
+        os.close(stderr)
         _move(home, order["scratch"])
         control = socket.socket(fileno=channel)
-        control.send(json.dumps({"reaper": os.getpid()}).encode())
+        reaper = os.getpid()
+        control.send(json.dumps({"reaper": reaper}).encode())
         namespaces = enter_process_namespace() if order["namespaces"] else []
-        number = os.getpid()
         pid = os.fork()
         if pid == 0:
-            os.close(life)
+            os.close(farewell)
             end_with_parent()
-            serve_judges(order, control, number, namespaces, failed)
+            serve_judges(order, control, reaper, namespaces, not_preloaded)
             return
         control.close()
         signal.signal(signal.SIGTERM, lambda *_: _kill(pid))
         _, status = os.waitpid(pid, 0)
         if os.WIFSIGNALED(status):
             print(f"it was ended by {signal_name(os.WTERMSIG(status))}", file=sys.stderr)
-        if _were_killed(life):
+        if _were_killed(farewell):
             groups = (Path(ground).glob(f"{order['prefix']}*") for ground in order["groups"])
             _remove_what_is_left(order["scratch"], itertools.chain(*groups))
     except BaseException as error:
@@ -171,7 +174,7 @@ def _become_one(
 
 def _remove_what_is_left(scratch: str, groups: Iterable[Path]) -> None:
     # Imported late: no worker is ever forked from a process that has this module.
-    from grader.core.scratch import remove_scratch
+    from grader.core.files import remove_scratch
 
     remove_scratch(Path(scratch))
     for group in groups:

@@ -20,16 +20,16 @@ edits_of = partial(generation.edits_of, slips=ATTENTION)
 def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str, str, str]]:
     """Returns a row for each slip: its group, the right code, the wrong code and the fixed code."""
     return [
-        (group, right, wrong, mended[0] if mended else right)
+        (group, right, wrong, fixed[0] if fixed else right)
         for group, own in slips.items()
-        for right, wrong, *mended in own
+        for right, wrong, *fixed in own
     ]
 
 
-def assert_undone(program: str, group: str, right: str, wrong: str, mended: str) -> None:
+def assert_undone(program: str, group: str, right: str, wrong: str, fixed: str) -> None:
     """Asserts that an edit of the slip's own lines turns the wrong program into the fixed one."""
     assert program.count(right) >= 1, right
-    slipped, wanted = program.replace(right, wrong, 1), program.replace(right, mended, 1)
+    slipped, wanted = program.replace(right, wrong, 1), program.replace(right, fixed, 1)
     first = program[: program.index(right)].count("\n") + 1
     lines = range(first, first + wrong.count("\n") + 1)
     assert wanted in Programs(slipped, edits_of(slipped, lines)), group

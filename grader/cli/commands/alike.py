@@ -18,7 +18,7 @@ from grader.reports.similarity.comparison import AnonymousLabels, Labelling, by_
 from grader.results.anonymous import AnonymousResults
 from grader.results.store import Store
 
-_SAID = 5
+_MOST_PRINTED = 5
 
 
 @click.command(short_help="Show which submissions have code in common.")
@@ -62,7 +62,7 @@ _SAID = 5
 @click.option(
     "--anonymous",
     is_flag=True,
-    help="Numbers in place of names, those of `grader report --anonymous`, into "
+    help="Write the numbers of `grader report --anonymous` in place of names, into "
     "RESULTS/alike-anonymous.",
 )
 @assignment_option
@@ -105,7 +105,7 @@ def alike(
     index = write_alike(results.assignment, comparison, out or place, report, redacted)
     for remark in comparison.remarks:
         say(remark)
-    for found in comparison.pairs[:_SAID]:
+    for found in comparison.pairs[:_MOST_PRINTED]:
         origin = f" ({found.other.origin})" if found.other.origin else ""
         said = f"{found.one.name} and {found.other.name}{origin}"
         click.echo(f"{round(100 * found.pair.alikeness):3} %  {said}")

@@ -13,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.options import FILE, FOLDER, RESULTS, say
+from grader.core.files import replaced
 from grader.core.names import several
-from grader.core.scratch import replaced
 from grader.core.text import enumerated, quantity
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, write_export

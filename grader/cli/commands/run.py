@@ -99,7 +99,7 @@ def run(
         # The job loads torch from here on; import the other modules meanwhile.
         from rich.console import Console
 
-        from grader.cli.actions import LiveResults, tell_github
+        from grader.cli.ci_output import LiveResults, tell_github
         from grader.grading.coordinator import graded_alone
         from grader.intake.discovery import single
         from grader.reports.export.scores import write_whole

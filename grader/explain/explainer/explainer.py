@@ -194,26 +194,26 @@ class Explainer:
         }
         wrong, tests = self._wrong(statuses, seen, depends), self._suite.tests
         aspects = {name: {tests[test].aspect for test in own} for name, own in wrong.items()}
-        mended = workshop.mended(self._mistakes, asked, aspects, deadline)
-        sharing = {name: self._suite.foundations.sharing_with(name) for name in mended}
+        repaired = workshop.repaired(self._mistakes, asked, aspects, deadline)
+        sharing = {name: self._suite.foundations.sharing_with(name) for name in repaired}
         kept = {name: self._judged(own, statuses, passed=True) for name, own in sharing.items()}
         left = {name: {*self._judged([name], statuses, False)} - wrong[name] for name in wrong}
         proved = {
             name: replace(one, others=frozenset(left[name]))
-            for name, one in workshop.proved(mended, wrong, kept, self._passes, deadline).items()
+            for name, one in workshop.proved(repaired, wrong, kept, self._passes, deadline).items()
         }
         told = dict(words.tests)
         for test in named:
             one = proved.get(self._suite.tests[test].exercise)
             if one is not None and test in one.passing:
-                told[test] = _mended(test, named[test], one, self._suite.assignment.show_edits)
+                told[test] = _with_line(test, named[test], one, self._suite.assignment.show_edits)
             elif one is not None and test in one.failing:
                 told[test] = _with(told[test], one.in_words(test))
             elif statuses[test] is Status.FAILED:
                 unused = workshop.ignored.get(self._suite.tests[test].exercise, "")
                 told[test] = _with(told[test], unused)
         evidence = replace(words.evidence, repairs=tuple(workshop.repairs))
-        lines = {name: one.mended for name, one in proved.items()}
+        lines = {name: one.repaired for name, one in proved.items()}
         suspected = _suspected(words.wrong, lines, evidence.walks)
         return replace(words, tests=told, evidence=evidence, wrong=suspected)
 
@@ -459,14 +459,16 @@ class Explainer:
 
 
 def _suspected(
-    wrong: Iterable[WrongAnswers], mended: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
+    wrong: Iterable[WrongAnswers],
+    repaired: Mapping[str, RepairedExercise],
+    walks: Sequence[StepWalk],
 ) -> tuple[WrongAnswers, ...]:
-    return tuple(replace(one, suspicion=suspicion(one.exercise, mended, walks)) for one in wrong)
+    return tuple(replace(one, suspicion=suspicion(one.exercise, repaired, walks)) for one in wrong)
 
 
-def _mended(test: str, words: Told, proved: Proved, shown: bool) -> Told:
+def _with_line(test: str, words: Told, proved: Proved, shown: bool) -> Told:
     """Returns the words with the line that fixes the test."""
-    place = proved.mended.places[0]
+    place = proved.repaired.places[0]
     told = _with(words, proved.in_words(test, words.diagnosis is not None, shown))
     return told._replace(where=Where(plain(place.file), place.line))
 

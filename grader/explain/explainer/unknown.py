@@ -52,11 +52,11 @@ def _shows(catalogue: Catalogue, seen: Observation) -> bool:
 
 
 def suspicion(
-    exercise: str, mended: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
+    exercise: str, repaired: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
 ) -> str | None:
     """Returns the line of the exercise's repair or, without one, its first wrong step, or None."""
-    if exercise in mended:
-        place = mended[exercise].places[0]
+    if exercise in repaired:
+        place = repaired[exercise].places[0]
         return plain(f"{place.subject}: {place.source}")
     for walk in walks:
         astray = next((step.name for step in walk.steps if step.right is False), None)

@@ -173,7 +173,7 @@ class RepairWorkshop:
             return dependence(catalogue, self._bench, self._sources, asked, made)
         return Dependence()
 
-    def mended(
+    def repaired(
         self,
         catalogue: Catalogue,
         asked: Mapping[str, Sequence[CheckedCall]],
@@ -214,7 +214,7 @@ class RepairWorkshop:
 
     def proved(
         self,
-        mended: Mapping[str, RepairedExercise],
+        repaired: Mapping[str, RepairedExercise],
         failed: Mapping[str, Collection[str]],
         kept: Mapping[str, Collection[str]],
         passes: Passes,
@@ -225,7 +225,7 @@ class RepairWorkshop:
         Its other tests, those to be `kept`, run too, and still pass.
         """
         found: dict[str, Proved] = {}
-        left = iter(mended.items() if not deadline.passed else ())
+        left = iter(repaired.items() if not deadline.passed else ())
         for exercise, choice in left:
             with contextlib.suppress(WorkerLost), self._session.bench() as bench:
                 for name, one in itertools.chain([(exercise, choice)], left):
@@ -257,7 +257,7 @@ class RepairWorkshop:
         choice = attempt.choice
         places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
         seconds, self._seconds = round(self._seconds, 4), 0.0
-        return Repair(tuple(sorted(attempt.mended)), places, attempt.tried, seconds)
+        return Repair(tuple(sorted(attempt.fixed)), places, attempt.tried, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from grader.core.evidence import Excerpt
 from grader.core.explanation import WrongAnswer, WrongAnswers
-from grader.core.scratch import replaced
+from grader.core.files import replaced
 from grader.core.text import Refusal, toml_value
 from grader.core.verdict import Diagnosis
 from grader.results.store import Store

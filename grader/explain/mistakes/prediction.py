@@ -15,7 +15,7 @@ from grader.testing.cases import SAMPLE, sample
 from grader.testing.comparison import Tolerance, all_within, tolerance_for
 from grader.testing.outcome import Observation, Prediction
 
-# If rounding moves an answer farther than this part of its maximum, it tells nothing.
+# If rounding moves an answer by more than this part of its maximum, the answer tells nothing.
 _BLURRED = 0.05
 
 
@@ -80,15 +80,15 @@ class Dropped:
     """The properties of a dropout, which sets random values of an argument to zero.
 
     `factor` multiplies the other values; it is NaN if they have no common factor. `share` is the
-    share of zeros, and `fates` counts the independent draws. `rows` is true if whole rows are
-    dropped together.
+    share of zeros, and `draws` counts the independent draws. `by_rows` is true if whole rows
+    are dropped together.
     """
 
     argument: str
     factor: float
     share: float
-    rows: bool
-    fates: int
+    by_rows: bool
+    draws: int
 
     @property
     def tells(self) -> bool:
@@ -106,12 +106,12 @@ class Dropped:
 
     def _is_drawn_as(self, seen: Dropped) -> bool:
         low, high = sorted((seen.share, self.share))
-        if low > 0 and high < 1 and seen.rows is not self.rows:
+        if low > 0 and high < 1 and seen.by_rows is not self.by_rows:
             return False
-        fates, likely = max(seen.fates, self.fates), (low + high) / 2
-        if low == 0 < high and (1 - likely) ** fates < _UNLIKELY:
+        draws, likely = max(seen.draws, self.draws), (low + high) / 2
+        if low == 0 < high and (1 - likely) ** draws < _UNLIKELY:
             return False
-        spread = (likely * (1 - likely) * 2 / fates) ** 0.5
+        spread = (likely * (1 - likely) * 2 / draws) ** 0.5
         if high - low > _DEVIATIONS * spread:
             return False
         return high == 1 or abs(seen.factor - self.factor) <= _SAME_FACTOR * abs(self.factor)
@@ -123,9 +123,9 @@ def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
     if not isinstance(whole, torch.Tensor) or answer.shape != whole.shape or not whole.numel():
         return None
     zero = answer == 0
-    left = (answer.double() / whole.double())[~zero & (whole != 0)]
-    factor = float(left.median()) if left.numel() else 1.0
-    if not bool(((left - factor).abs() <= _SAME_FACTOR * abs(factor)).all()):
+    factors = (answer.double() / whole.double())[~zero & (whole != 0)]
+    factor = float(factors.median()) if factors.numel() else 1.0
+    if not bool(((factors - factor).abs() <= _SAME_FACTOR * abs(factor)).all()):
         factor = float("nan")
     share = float(zero.double().mean())
     rows = zero.reshape(-1, zero.shape[-1] if zero.dim() else 1)
@@ -133,8 +133,9 @@ def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
     by_chance = share ** rows.shape[-1] + (1 - share) ** rows.shape[-1]
     alike = float((rows.all(-1) | ~rows.any(-1)).double().mean())
     by_rows = alike > (1 + by_chance) / 2
-    fates = len(rows) if by_rows or alike == len(rows) == 1 else rows.numel()
-    return Dropped(argument, factor, share, by_rows, fates)
+    is_one_whole_row = len(rows) == 1 and alike == 1
+    draws = len(rows) if by_rows or is_one_whole_row else rows.numel()
+    return Dropped(argument, factor, share, by_rows, draws)
 
 
 # The right answers stand among the mistakes', under this name.
@@ -213,7 +214,7 @@ def row_of(prediction: Prediction | None) -> torch.Tensor:
     if isinstance(prediction, Numbers):
         row[:-2], row[-2], row[-1] = _sampled(prediction.value), prediction.rounding, 1
     elif isinstance(prediction, Dropped):
-        seen = (prediction.factor, prediction.share, prediction.rows, prediction.fates)
+        seen = (prediction.factor, prediction.share, prediction.by_rows, prediction.draws)
         row[: len(seen)], row[-1] = torch.tensor(seen), 1
     return row
 
@@ -227,8 +228,8 @@ def prediction_of(row: torch.Tensor, dropped_from: str | None) -> Prediction | N
         return None
     if dropped_from is None:
         return Sampled(row[:-2], float(row[-2]))
-    factor, share, rows, fates = row[:4].tolist()
-    return Dropped(dropped_from, factor, share, bool(rows), int(fates))
+    factor, share, by_rows, draws = row[:4].tolist()
+    return Dropped(dropped_from, factor, share, bool(by_rows), int(draws))
 
 
 def _sampled(answer: torch.Tensor) -> torch.Tensor:

@@ -36,7 +36,7 @@ class RepairAttempt:
 
     exercise: str
     choice: RepairedExercise | None
-    mended: frozenset[str]
+    fixed: frozenset[str]
     tried: int
     is_whole: bool
 
@@ -73,7 +73,7 @@ class ExerciseRepair:
                 continue
             if exercise in self.chosen:
                 if (known := self.chosen[exercise]) is not None:
-                    found |= dict.fromkeys(_anew(exercise, known, found), known)
+                    found |= dict.fromkeys(_newly_fixed(exercise, known, found), known)
                 continue
             if any(exercise in one.exercises for one in self._held.values()):
                 continue
@@ -84,7 +84,7 @@ class ExerciseRepair:
                 attempt = self._attempt(exercise, found)
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
             if attempt.choice is None and attempt.is_whole and only_some_raise:
-                attempt = self._of_answers(attempt, found)
+                attempt = self._repair_of_answers(attempt, found)
             if attempt.choice is None and exercise not in self._held:
                 for other in self._sharing(exercise):
                     self._in_vain[other].add(exercise)
@@ -92,12 +92,12 @@ class ExerciseRepair:
                 unused = ignored(self._sources, passed, self._adapters, own)
                 self.ignored |= {} if unused is None else {exercise: unused.in_words()}
             for one in (*_proved(attempt, self._held, found), attempt):
-                anew = replace(one, mended=one.mended - found.keys())
+                attempted = replace(one, fixed=one.fixed - found.keys())
                 self.chosen.setdefault(one.exercise, None)
-                if anew.choice is not None:
-                    found |= dict.fromkeys(anew.mended, anew.choice)
-                    self.chosen |= dict.fromkeys(anew.mended, anew.choice)
-                yield anew
+                if attempted.choice is not None:
+                    found |= dict.fromkeys(attempted.fixed, attempted.choice)
+                    self.chosen |= dict.fromkeys(attempted.fixed, attempted.choice)
+                yield attempted
 
     def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
         """Returns the repair of an exercise, alone or together with the edit of an earlier one.
@@ -120,19 +120,19 @@ class ExerciseRepair:
             if choice is None or (besides is None and choice.exercises & self._doubted):
                 continue
             choice = replace(choice, besides=besides)
-            left = self._alike(exercise, search) - choice.exercises - found.keys()
+            left = self._sharing(exercise, self._adapters) - choice.exercises - found.keys()
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
             second = any(one.made == besides for one in self._held.values())
             if choice.is_plain or not (is_chance or second):
-                anew = _anew(exercise, choice, found)
-                return RepairAttempt(exercise, choice, anew, tried, is_whole)
+                fixed = _newly_fixed(exercise, choice, found)
+                return RepairAttempt(exercise, choice, fixed, tried, is_whole)
             if besides is None:
                 self._held[exercise] = choice
         if is_whole:
             self._doubted.add(exercise)
         return RepairAttempt(exercise, None, frozenset(), tried, is_whole)
 
-    def _of_answers(
+    def _repair_of_answers(
         self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
     ) -> RepairAttempt:
         """Returns the repair of an exercise's wrong answers, ignoring the calls that raise.
@@ -146,8 +146,8 @@ class ExerciseRepair:
         tried, is_whole = before.tried + search.tried, not search.left_out
         if choice is None or not choice.is_plain:
             return replace(before, tried=tried, is_whole=is_whole)
-        anew = _anew(before.exercise, choice, found)
-        return RepairAttempt(before.exercise, choice, anew, tried, is_whole)
+        fixed = _newly_fixed(before.exercise, choice, found)
+        return RepairAttempt(before.exercise, choice, fixed, tried, is_whole)
 
     def _choice(self, exercise: str, search: Search) -> RepairedExercise | None:
         """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only."""
@@ -157,19 +157,17 @@ class ExerciseRepair:
 
         return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 
-    def _sharing(self, exercise: str) -> list[str]:
-        """Returns the wrong exercises that share lines with an exercise, as its search saw."""
+    def _sharing(self, exercise: str, left_out: str | None = None) -> set[str]:
+        """Returns the wrong exercises that share lines with an exercise, except lines of a file.
+
+        They are those that the search for the exercise has seen.
+        """
         passed = self._passed.get(exercise, {})
-        own = passed.get(exercise, frozenset())
-        return [name for name, lines in passed.items() if lines & own]
-
-    def _alike(self, exercise: str, search: Search) -> set[str]:
-        """Returns the wrong exercises that share lines with this one, outside the adapters."""
-        own = {one for one in search.passed[exercise] if one[0] != self._adapters}
-        return {name for name, lines in search.passed.items() if lines & own}
+        own = {line for line in passed.get(exercise, ()) if line[0] != left_out}
+        return {name for name, lines in passed.items() if lines & own}
 
 
-def _anew(
+def _newly_fixed(
     exercise: str, choice: RepairedExercise | None, found: Mapping[str, RepairedExercise]
 ) -> frozenset[str]:
     return frozenset() if choice is None else (choice.exercises | {exercise}) - found.keys()
@@ -182,11 +180,11 @@ def _proved(
     second = None if attempt.choice is None else attempt.choice.besides
     for name in [name for name, one in held.items() if one.made == second]:
         choice = held.pop(name)
-        yield RepairAttempt(name, choice, _anew(name, choice, found), 0, is_whole=True)
+        yield RepairAttempt(name, choice, _newly_fixed(name, choice, found), 0, is_whole=True)
 
 
-# Of processor time, for making one edit.
-_SECONDS = 2.0
+# Processor time.
+_SECONDS_PER_EDIT = 2.0
 
 Changes = Mapping[str, Sequence[TextChange]]
 
@@ -198,7 +196,7 @@ class Proved:
     At least one test passes. The tests in `others` failed too, but did not run with the repair.
     """
 
-    mended: RepairedExercise
+    repaired: RepairedExercise
     passing: frozenset[str]
     failing: frozenset[str]
     others: frozenset[str] = frozenset()
@@ -210,17 +208,17 @@ class Proved:
         """
         if test in self.passing:
             is_all = not self.failing and not self.others
-            return self.mended.in_words(named, shown, is_all)
+            return self.repaired.in_words(named, shown, is_all)
         if test not in self.failing:
             return ""
-        place = self.mended.places[0]
+        place = self.repaired.places[0]
         changed = together(in_place(place), place.on)
         return f"{STAYS_WRONG}{changed} that fixes other tests."
 
 
 def proved(
     exercise: str,
-    mended: RepairedExercise,
+    repaired: RepairedExercise,
     failed: Collection[str],
     kept: Collection[str],
     passing: Callable[[Changes], Collection[str]],
@@ -233,24 +231,24 @@ def proved(
     edit is dropped if the exercise does not need it.
     """
     found: list[frozenset[str]] = []
-    for one in mended.choices():
-        mended, found = one, _mended(one, failed, kept, passing)
+    for one in repaired.choices():
+        repaired, found = one, _fixed_tests(one, failed, kept, passing)
         if any(found):
             break
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
-        mended, found = mended.at(mended.places[most]), [found[most]]
+        repaired, found = repaired.at(repaired.places[most]), [found[most]]
     if not found[0]:
         return None
-    if mended.besides is not None:
-        alone = replace(mended, besides=None, exercises=frozenset({exercise}))
-        if all(found[0] <= own for own in _mended(alone, found[0], kept, passing)):
-            mended = alone
-    return Proved(mended, found[0], frozenset(failed) - found[0])
+    if repaired.besides is not None:
+        alone = replace(repaired, besides=None, exercises=frozenset({exercise}))
+        if all(found[0] <= own for own in _fixed_tests(alone, found[0], kept, passing)):
+            repaired = alone
+    return Proved(repaired, found[0], frozenset(failed) - found[0])
 
 
-def _mended(
-    mended: RepairedExercise,
+def _fixed_tests(
+    repaired: RepairedExercise,
     failed: Collection[str],
     kept: Collection[str],
     passing: Callable[[Changes], Collection[str]],
@@ -260,8 +258,8 @@ def _mended(
     None counts if a test to be `kept` fails with it. The control: that test passes unedited.
     """
     found = []
-    for place in mended.places:
-        right = passing(place.made.together_with(mended.besides))
+    for place in repaired.places:
+        right = passing(place.made.together_with(repaired.besides))
         broken = frozenset(kept).difference(right)
         is_harmful = bool(broken) and not broken.isdisjoint(passing({}))
         found.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
@@ -273,4 +271,4 @@ def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:
 
     Later calls begin in the state right after the changed program's import.
     """
-    return bool(try_edits(Trials((), 0, (changes,), _SECONDS, stays=True)).tried)
+    return bool(try_edits(Trials((), 0, (changes,), _SECONDS_PER_EDIT, stays=True)).tried)

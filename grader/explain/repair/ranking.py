@@ -8,10 +8,11 @@ code.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Set
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from functools import cached_property, lru_cache
 
 from grader.core.names import is_adapter
 from grader.explain.repair.search import FileEdit
@@ -142,7 +143,8 @@ class EditRanking:
     def _as_usual(self, made: FileEdit) -> float:
         """Returns a bonus or a penalty if other places confirm or contradict a new name order."""
         source = self._sources.text(made.file)
-        gained = self._sources.orders.gained(source, made.edit.applied(source), made.edit.lines)
+        orders = _orders_in(self._sources)
+        gained = orders.gained(source, made.edit.applied(source), made.edit.lines)
         return _AS_USUAL if gained > 0 else _UNUSUAL if gained < 0 else 0.0
 
     def _by_order(self, before: str, after: str) -> float:
@@ -204,21 +206,21 @@ class _Function:
         }
 
 
-def _by_target(before: str, gone: Collection[str], come: Collection[str]) -> float:
+def _by_target(before: str, removed: Collection[str], added: Collection[str]) -> float:
     """Returns a bonus if an edit makes a value share more words with its target, else a penalty.
 
-    `gone` and `come` are the names that the edit removes and adds. An equal number of shared words
-    weighs nothing.
+    `removed` and `added` are the names that the edit removes and adds. An equal number of shared
+    words weighs nothing.
     """
     target = _SET.match(before)
-    if target is None or not gone or not come:
+    if target is None or not removed or not added:
         return 0.0
     own = words(target[1].rpartition(".")[2])
     was, is_now = (
         sum(
             any(_is_short_for(word, other) for one in names for other in words(one)) for word in own
         )
-        for names in (gone, come)
+        for names in (removed, added)
     )
     return _LIKE_ITS_TARGET * ((is_now > was) - (is_now < was))
 
@@ -244,3 +246,99 @@ def _changed_lines(source: str, edited: str, lines: Collection[int]) -> tuple[st
     before = [old[line - 1] for line in lines if line <= len(old)]
     after = [new[line - 1] for line in lines if line <= len(new)]
     return "\n".join(before), "\n".join(after)
+
+
+_ALIKE = 2
+# An order is usual if it occurs at least this many times more than its reverse.
+_ENOUGH = 2
+# Two neighbouring names, or the words in which they differ, in order.
+_Pair = tuple[str, str]
+
+
+class Orders:
+    """The orders in which some files usually list related names."""
+
+    def __init__(self, texts: Iterable[str], vocabulary: Vocabulary) -> None:
+        own = list(texts)
+        self._vocabulary = vocabulary
+        self._together = frozenset(pair for text in own for pair in _unpacked(text))
+        self._known = {text: list(self._pairs(text)) for text in own}
+        self._usual = Counter(pair for pairs in self._known.values() for _, pair in pairs)
+
+    def gained(self, before: str, after: str, lines: Collection[int]) -> int:
+        """Returns how many more pairs stand in their usual order after some lines changed.
+
+        `before` and `after` are texts of one file; `before` is one of the texts of this object.
+        """
+        was, is_now = (
+            [pair for line, pair in pairs if line in lines]
+            for pairs in (self._known[before], self._pairs(after))
+        )
+        if was == is_now:
+            return 0
+        usual = self._usual - Counter(was)
+        return sum(_vote(usual, pair) for pair in is_now) - sum(_vote(usual, pair) for pair in was)
+
+    def _pairs(self, text: str) -> Iterator[tuple[int, _Pair]]:
+        """Yields the pairs of neighbouring names that are related, each with its line."""
+        for node in _nodes(text):
+            for one, other in itertools.pairwise(_listed(node)):
+                first, second = _name(one), _name(other)
+                if first == second or not first or not second:
+                    continue
+                if self._vocabulary.kinship(first, second) == _ALIKE:
+                    differing = zip(words(first), words(second), strict=True)
+                    pair = next((two for two in differing if two[0] != two[1]), None)
+                    if pair is not None:
+                        yield one.lineno, pair
+                elif {first, second} in self._together:
+                    yield one.lineno, (first, second)
+
+
+@lru_cache(maxsize=1)
+def _orders_in(sources: EditableSources) -> Orders:
+    return Orders(sources.texts.values(), sources.slips.vocabulary)
+
+
+def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
+    here, there = usual[pair], usual[pair[::-1]]
+    return (here >= there + _ENOUGH) - (here + _ENOUGH <= there)
+
+
+def _unpacked(text: str) -> Iterator[frozenset[str]]:
+    """Yields each pair of variables that are assigned side by side in an unpacking."""
+    for node in _nodes(text):
+        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store):
+            for one, other in itertools.pairwise(node.elts):
+                if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+                    yield frozenset((one.id, other.id))
+
+
+def _nodes(text: str) -> Iterator[ast.AST]:
+    try:
+        yield from ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+
+
+def _listed(node: ast.AST) -> Sequence[ast.expr | ast.arg]:
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Call(args=parts):
+            return parts
+        case ast.arguments(args=names):
+            return names
+    return []
+
+
+def _name(node: ast.AST) -> str:
+    """Returns the variable or attribute from which an expression starts, or ""."""
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name):
+            return name
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=value)) | ast.Attribute(value=value):
+            return _name(value)
+        case ast.Call(args=[value, *_]) | ast.Subscript(value=value):
+            return _name(value)
+    return ""

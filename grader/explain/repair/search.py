@@ -275,7 +275,7 @@ class Search:
             asked, seconds = [one for one, _ in proof], self._bounds.seconds_of_proof
             outcomes = self._tried(bench, asked, must_change, chosen, seconds)
         return [
-            self._mend(edits[number], proof, place, outcomes)
+            self._repair_edit(edits[number], proof, place, outcomes)
             for place, number in enumerate(together)
             if number in left
         ]
@@ -333,7 +333,7 @@ class Search:
         yield from list(in_turn(beside_wrong, _RIGHT_OF_WRONG_OTHERS))[:_MOST_RIGHT_OF_WRONG]
         yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
 
-    def _mend(
+    def _repair_edit(
         self, made: FileEdit, proof: Sequence[_Checked], place: int, outcomes: Outcomes
     ) -> RepairEdit:
         wrong: dict[str, list[bool]] = {}
@@ -351,8 +351,8 @@ class Search:
             elif not is_right:
                 breaks.add(one.exercise)
         own = plainly.get(self._exercise) or wrong[self._exercise]
-        mended = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
-        return RepairEdit(made, sum(own) / len(own), frozenset(mended), frozenset(breaks))
+        fixed = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
+        return RepairEdit(made, sum(own) / len(own), frozenset(fixed), frozenset(breaks))
 
 
 def _lines(passed: Iterable[Passed]) -> Lines:

@@ -1,116 +1,22 @@
-"""The source files of a submission, the lines that a call depends on, and usual name orders."""
+"""The source files of a submission, and the lines that a call depends on."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import functools
-import itertools
 import os
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from grader.core.names import is_adapter
 from grader.core.wire.trials import Passed
 from grader.explain.rewriting.program.source import Function, names_in
-from grader.explain.rewriting.program.vocabulary import Vocabulary, words
 from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
-_ALIKE = 2
-# An order is usual if it occurs at least this many times more than its reverse.
-_ENOUGH = 2
-# Two neighbouring names, or the words in which they differ, in order.
-_Pair = tuple[str, str]
 # How far values are followed to the values that they are made of.
 _MOST_MADE_OF = 4
-
-
-class Orders:
-    """The orders in which some files usually list related names."""
-
-    def __init__(self, texts: Iterable[str], vocabulary: Vocabulary) -> None:
-        own = list(texts)
-        self._vocabulary = vocabulary
-        self._together = frozenset(pair for text in own for pair in _unpacked(text))
-        self._known = {text: list(self._pairs(text)) for text in own}
-        self._usual = Counter(pair for pairs in self._known.values() for _, pair in pairs)
-
-    def gained(self, before: str, after: str, lines: Collection[int]) -> int:
-        """Returns how many more pairs stand in their usual order after some lines changed.
-
-        `before` and `after` are texts of one file; `before` is one of the texts of this object.
-        """
-        was, is_now = (
-            [pair for line, pair in pairs if line in lines]
-            for pairs in (self._known[before], self._pairs(after))
-        )
-        if was == is_now:
-            return 0
-        usual = self._usual - Counter(was)
-        return sum(_vote(usual, pair) for pair in is_now) - sum(_vote(usual, pair) for pair in was)
-
-    def _pairs(self, text: str) -> Iterator[tuple[int, _Pair]]:
-        """Yields the pairs of neighbouring names that are related, each with its line."""
-        for node in _nodes(text):
-            for one, other in itertools.pairwise(_listed(node)):
-                first, second = _name(one), _name(other)
-                if first == second or not first or not second:
-                    continue
-                if self._vocabulary.kinship(first, second) == _ALIKE:
-                    differing = zip(words(first), words(second), strict=True)
-                    pair = next((two for two in differing if two[0] != two[1]), None)
-                    if pair is not None:
-                        yield one.lineno, pair
-                elif {first, second} in self._together:
-                    yield one.lineno, (first, second)
-
-
-def _vote(usual: Counter[_Pair], pair: _Pair) -> int:
-    here, there = usual[pair], usual[pair[::-1]]
-    return (here >= there + _ENOUGH) - (here + _ENOUGH <= there)
-
-
-def _unpacked(text: str) -> Iterator[frozenset[str]]:
-    """Yields each pair of variables that are assigned side by side in an unpacking."""
-    for node in _nodes(text):
-        if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store):
-            for one, other in itertools.pairwise(node.elts):
-                if isinstance(one, ast.Name) and isinstance(other, ast.Name):
-                    yield frozenset((one.id, other.id))
-
-
-def _nodes(text: str) -> Iterator[ast.AST]:
-    try:
-        yield from ast.walk(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-
-
-def _listed(node: ast.AST) -> Sequence[ast.expr | ast.arg]:
-    match node:
-        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Call(args=parts):
-            return parts
-        case ast.arguments(args=names):
-            return names
-    return []
-
-
-def _name(node: ast.AST) -> str:
-    """Returns the variable or attribute from which an expression starts, or ""."""
-    match node:
-        case ast.Name(id=name) | ast.arg(arg=name):
-            return name
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return name
-        case ast.Call(func=ast.Attribute(value=value)) | ast.Attribute(value=value):
-            return _name(value)
-        case ast.Call(args=[value, *_]) | ast.Subscript(value=value):
-            return _name(value)
-    return ""
-
-
 _MOST_FILES = 400
 _LONGEST = 200_000
 # In characters of other files, for the edits of one file.
@@ -191,11 +97,6 @@ class EditableSources:
     def _nodes(self) -> Iterator[ast.AST]:
         tops = (top for one in self._files.values() for top in one.body)
         return (node for top in tops for node in ast.walk(top))
-
-    @functools.cached_property
-    def orders(self) -> Orders:
-        """Returns the orders in which the sources usually list related names."""
-        return Orders(self.texts.values(), self.slips.vocabulary)
 
     def text(self, file: str) -> str:
         """Returns the text of one of the files."""

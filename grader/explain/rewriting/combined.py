@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from grader.explain.rewriting.draft_check import CheckedDraft, DraftCheck
 from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Edit, Replacement, edit_of, instead
-from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program, callee
 
-_MORE = 0.5
+_PER_FURTHER_PLACE = 0.5
 _MOST_PLACES = 6
 # The costs of two opposite changes in one statement, and in two statements.
 _PAIR, _APART = 1.2, 1.35
@@ -28,25 +28,26 @@ NumberedEdit = tuple[Edit, Mapping[ast.stmt, int]]
 
 
 def together(
-    setting: Setting, finishing: Finishing, given: Sequence[ast.stmt], single: Sequence[Finished]
+    setting: Setting, check: DraftCheck, given: Sequence[ast.stmt], single: Sequence[CheckedDraft]
 ) -> Iterator[NumberedEdit]:
     """Yields changes that belong together, swapped fields, and statements moved between blocks."""
-    yield from _at_like_places(setting, finishing, single)
-    yield from _contrary(setting, finishing, single)
+    yield from _at_like_places(setting, check, single)
+    yield from _opposite(setting, check, single)
     yield from _moved(setting, given)
 
 
 def _at_like_places(
-    setting: Setting, finishing: Finishing, single: Sequence[Finished]
+    setting: Setting, check: DraftCheck, single: Sequence[CheckedDraft]
 ) -> Iterator[NumberedEdit]:
-    alike: dict[Hashable, list[Finished]] = defaultdict(list)
+    alike: dict[Hashable, list[CheckedDraft]] = defaultdict(list)
     for one in single:
         if one.draft.cost <= CHANGE and one.edit.function is not None:
             alike[one.edit.function, one.draft.kind, _likeness(setting, one.draft)].append(one)
     for group in alike.values():
         for own in (group, *_parts(setting, group)):
             if 2 <= len(own) <= _MOST_PLACES:
-                yield from _joined(finishing, own, own[0].draft.cost + _MORE * (len(own) - 1))
+                cost = own[0].draft.cost + _PER_FURTHER_PLACE * (len(own) - 1)
+                yield from _joined(check, own, cost)
 
 
 def _likeness(program: Program, draft: Draft) -> Hashable:
@@ -55,10 +56,10 @@ def _likeness(program: Program, draft: Draft) -> Hashable:
     return draft.likeness or tuple(sorted(pieces))
 
 
-def _parts(setting: Setting, group: Sequence[Finished]) -> Iterator[list[Finished]]:
+def _parts(setting: Setting, group: Sequence[CheckedDraft]) -> Iterator[list[CheckedDraft]]:
     """Yields the changes of a group that change one text, and those in calls of one function."""
     for role in (setting.text, lambda node: callee(setting.parent(node))):
-        found: dict[str, list[Finished]] = defaultdict(list)
+        found: dict[str, list[CheckedDraft]] = defaultdict(list)
         for one in group:
             found[role(one.draft.node)].append(one)
         if len(found) > 1:
@@ -66,15 +67,15 @@ def _parts(setting: Setting, group: Sequence[Finished]) -> Iterator[list[Finishe
 
 
 def _joined(
-    finishing: Finishing, changes: Sequence[Finished], cost: float
+    check: DraftCheck, changes: Sequence[CheckedDraft], cost: float
 ) -> Iterator[NumberedEdit]:
     """Yields the edit that makes several changes, unless some overlap."""
-    by_statement: dict[ast.stmt, list[Finished]] = defaultdict(list)
+    by_statement: dict[ast.stmt, list[CheckedDraft]] = defaultdict(list)
     for one in changes:
         by_statement[one.statement].append(one)
     trees: dict[ast.stmt, int] = {}
     for statement, own in by_statement.items():
-        tree = finishing.tree_of_all(own)
+        tree = check.tree_of_all(own)
         if tree is None:
             return
         trees[statement] = tree
@@ -84,16 +85,16 @@ def _joined(
     yield replace(first.edit, cost=cost, lines=lines, replacements=pieces), trees
 
 
-def _contrary(
-    setting: Setting, finishing: Finishing, single: Sequence[Finished]
+def _opposite(
+    setting: Setting, check: DraftCheck, single: Sequence[CheckedDraft]
 ) -> Iterator[NumberedEdit]:
     """Yields opposite changes in one statement or in two consecutive ones: sin and cos swapped."""
-    by_statement: dict[ast.stmt, dict[tuple[str, str, str], list[Finished]]] = {}
+    by_statement: dict[ast.stmt, dict[tuple[str, str, str], list[CheckedDraft]]] = {}
     for one in single:
         is_sign = one.draft.kind in _SIGNS and one.draft.cost <= CHANGE
         if (is_sign or one.draft.cost <= SLIP) and len(one.draft.pieces) == 1:
             own = by_statement.setdefault(one.statement, defaultdict(list))
-            own[_became(setting, one)].append(one)
+            own[_replaced_text(setting, one)].append(one)
     for statement, changes in by_statement.items():
         following = setting.following(statement)
         for other in (statement, *([following] if following in by_statement else ())):
@@ -101,14 +102,14 @@ def _contrary(
             for (kind, old, new), ones in changes.items():
                 if other is statement and (kind not in _WITHIN or old > new):
                     continue
-                for one, contrary in itertools.islice(
+                for one, opposite in itertools.islice(
                     itertools.product(ones, by_statement[other].get((kind, new, old), ())),
                     _MOST_PAIRS,
                 ):
-                    yield from _joined(finishing, (one, contrary), cost)
+                    yield from _joined(check, (one, opposite), cost)
 
 
-def _became(setting: Setting, one: Finished) -> tuple[str, str, str]:
+def _replaced_text(setting: Setting, one: CheckedDraft) -> tuple[str, str, str]:
     piece = one.draft.pieces[0]
     old = setting.source[piece.start : piece.end]
     kind = "sign" if one.draft.kind in _SIGNS else one.draft.kind

@@ -11,8 +11,8 @@ from typing import Any
 
 from grader.core.assignment import BadAssignment
 from grader.explain.rewriting.combined import NumberedEdit, together
+from grader.explain.rewriting.draft_check import CheckedDraft, DraftCheck
 from grader.explain.rewriting.edit import Draft, Edit
-from grader.explain.rewriting.finishing import Finished, Finishing
 from grader.explain.rewriting.missing import forgotten, handed_on, transplants
 from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.scopes import Observed
@@ -66,14 +66,14 @@ def edits_of(
 def _edits(setting: Setting, slips: Slips, lines: Collection[int] | None) -> list[Edit]:
     own = None if lines is None else set(lines)
     given = [one for one in setting.statements if _is_given(one, own)]
-    finishing = Finishing(setting)
-    finished: list[Finished] = []
+    check = DraftCheck(setting)
+    checked: list[CheckedDraft] = []
     for statement in given:
-        if len(finished) > _MOST:
+        if len(checked) > _MOST:
             break
-        finished += _of_statement(setting, finishing, slips, statement)
+        checked += _of_statement(setting, check, slips, statement)
     nodes = [one.node for one in given]
-    return _distinct(setting, finished, together(setting, finishing, nodes, finished))
+    return _distinct(setting, checked, together(setting, check, nodes, checked))
 
 
 def check_examples(slips: Slips) -> None:
@@ -95,18 +95,18 @@ def check_examples(slips: Slips) -> None:
 
 
 def _of_statement(
-    setting: Setting, finishing: Finishing, slips: Slips, statement: Statement
-) -> list[Finished]:
+    setting: Setting, check: DraftCheck, slips: Slips, statement: Statement
+) -> list[CheckedDraft]:
     """Returns the cheapest edits of one statement, no two of them equal."""
-    found: dict[int, Finished] = {}
+    found: dict[int, CheckedDraft] = {}
     most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
     most *= _head_lines(statement.node)
     for draft in _likeliest_first(_drafts(setting, slips, statement)):
         if len(found) >= most:
             break
-        finished = finishing.finish(draft)
-        if finished is not None:
-            found.setdefault(finished.tree, finished)
+        checked = check.checked(draft)
+        if checked is not None:
+            found.setdefault(checked.tree, checked)
     return list(found.values())
 
 
@@ -124,7 +124,7 @@ def _drafts(setting: Setting, slips: Slips, statement: Statement) -> Iterator[Dr
 
 
 def _distinct(
-    setting: Setting, single: Iterable[Finished], combined: Iterable[NumberedEdit]
+    setting: Setting, single: Iterable[CheckedDraft], combined: Iterable[NumberedEdit]
 ) -> list[Edit]:
     """Returns the edits in order, and the cheapest of those that make the same program."""
     found: dict[frozenset[tuple[int, int]], Edit] = {}
@@ -210,7 +210,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         slices.turned,
         slices.split,
         handed_on.arguments,
-        arguments.strides,
+        arguments.range_bounds,
         names.cut_out,
         slices.mirrored,
     ),

@@ -48,7 +48,7 @@ class RemoteRequest:
         """Returns the request for a task."""
         if isinstance(task, ExplanationTask):
             return cls(task.entry.name, {"grade": task.grade().as_json(whole=True)}, package)
-        return cls(task.entry.name, task.alone.as_json(), package)
+        return cls(task.entry.name, task.without_people.as_json(), package)
 
     def task_for(self, entry: Entry) -> AnyTask:
         """Returns the task, for the submission where it was unpacked."""

@@ -21,9 +21,9 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 
 from grader.core.assignment import BadAssignment, Settings
-from grader.core.scratch import remove, removed_afterwards
+from grader.core.files import remove, removed_afterwards
 from grader.grading.cluster.bundle import RemoteRequest, packed_reply, unpacked_assignment, versions
-from grader.grading.coordinator import attempted
+from grader.grading.coordinator import grade_with_retry
 from grader.grading.job.client import JobClient
 from grader.grading.options import (
     AnyTask,
@@ -199,7 +199,7 @@ class RemoteJob:
                 words = self._client.explain(task.entry, task.grade())
                 result.set_result(Explained(task, words))
             else:
-                grade = attempted(self._client, task, self._settings, self._stopping)
+                grade = grade_with_retry(self._client, task, self._settings, self._stopping)
                 result.set_result(GradedTask(task, grade))
         except Exception as problem:  # raised again in fulfil()
             result.set_exception(problem)

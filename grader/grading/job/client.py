@@ -122,7 +122,7 @@ class JobClient:
         """
         self._become(Role.JUDGE)
         with turn_on(self._settings.device):
-            self._send({"follow": follow is not None} | task.alone.as_json())
+            self._send({"follow": follow is not None} | task.without_people.as_json())
             seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
             deadline = time.monotonic() + seconds
             while True:
@@ -147,7 +147,7 @@ class JobClient:
             BadAssignment: if the assignment's tests cannot be run.
         """
         job = {
-            "entry": entry.alone.as_json(),
+            "entry": entry.without_people.as_json(),
             "status": grade.status,
             "message": grade.message,
             "statuses": {test.id: test.status for test in grade.tests},

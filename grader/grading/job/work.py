@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.core.assignment import BadAssignment, Settings
+from grader.core.files import new_scratch, remove
 from grader.core.processes import end_with_parent, limit_memory_growth
-from grader.core.scratch import new_scratch, remove
 from grader.grading.job.lines import LineChannel, Role
 from grader.grading.judge.service import JudgeService, memory_bound
 from grader.intake.client import IntakeClient

@@ -296,8 +296,8 @@ class CarryForward:
         if not all(self._is_alike(one, way) for one in others):
             return None
         rest = (one for one in failed if one.aspect not in TELLING_ASPECTS)
-        mended = [one for one in rest if self._is_accounted_for(one, way)]
-        return CarriedPoints(way, frozenset(one.id for one in (*telling, *mended)))
+        fixed = [one for one in rest if self._is_accounted_for(one, way)]
+        return CarriedPoints(way, frozenset(one.id for one in (*telling, *fixed)))
 
     def _is_accounted_for(self, failed: Verdict, way: Way) -> bool:
         asked = self.asked(failed.id)
@@ -336,9 +336,9 @@ def carried_points(
     return tuple(carried)
 
 
-def _as_if(verdict: Verdict, mended: frozenset[str]) -> Verdict:
+def _as_if(verdict: Verdict, fixed: frozenset[str]) -> Verdict:
     """Returns a verdict before any rule; a test that the mistake accounts for counts as passed."""
-    passed = verdict.status is Status.PASSED or verdict.id in mended
+    passed = verdict.status is Status.PASSED or verdict.id in fixed
     status = Status.PASSED if passed else verdict.status
     return verdict._replace(status=status, score=verdict.max_score if passed else 0.0)
 

@@ -1,8 +1,8 @@
 """A grade in GitHub's forms: annotations, a step's summary, Classroom's result.
 
-Classroom adds up the tests' scores, but its reporter's table counts the tests that pass. Each
-exercise becomes as many tests as it has points, so that the two numbers agree. They differ only
-by points that are earned in part.
+Classroom adds up the tests' scores, but its reporter's table counts the tests that pass. An
+exercise becomes a test for each point, or for several if there are more than a hundred. The two
+numbers then differ only by points that are earned in part.
 
 The source is GitHub's documentation, "Workflow commands for GitHub Actions". It allows ten
 annotations of a kind in each step, and a summary of at most 1024 KiB.
@@ -24,6 +24,7 @@ from grader.core.points import hundredths, points_of
 from grader.core.text import enumerated, one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Where, by_exercise
 from grader.reports.standing import (
+    OUR_FAULT,
     ExerciseStanding,
     causes_of,
     cost,
@@ -41,7 +42,7 @@ from grader.reports.standing import (
 _VERSION = 3
 _POINT = hundredths(1)
 _MOST_TESTS = 100
-_MESSAGE = 500
+_LONGEST_MESSAGE = 500
 
 
 def classroom_result(grade: Grade) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
     """
     if not grade.is_complete or not grade.tests:
         reason = grade.message or "nothing was graded"
-        test = _test("grading", "error", 0, f"not graded, by the grader's fault: {reason}")
+        test = _test("grading", "error", 0, f"not graded, {OUR_FAULT}: {reason}")
         return {"version": _VERSION, "status": "error", "max_score": 0, "tests": [test]}
     exercises = standings(grade)
     unit = max(_POINT, -(-hundredths(grade.max_score) // _MOST_TESTS))
@@ -62,7 +63,7 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
     tests: list[dict[str, Any]] = []
     for each in exercises:
         why = (told[each.exercise] if readable else grade.message) or ""
-        tests += _points(each, why, unit, whole[each.exercise])
+        tests += _units(each, why, unit, whole[each.exercise])
     passed = all(test["status"] == "pass" for test in tests)
     status = "pass" if passed else "fail"
     return {"version": _VERSION, "status": status, "max_score": grade.max_score, "tests": tests}
@@ -73,17 +74,18 @@ def encoded(result: Mapping[str, Any]) -> str:
     return base64.b64encode(json.dumps(result, allow_nan=False).encode()).decode()
 
 
-def _points(
+def _units(
     exercise: ExerciseStanding, reason: str, unit: int, passes: int
 ) -> Iterator[dict[str, Any]]:
-    """Yields a test for each point of an exercise; the first failed test says why."""
+    """Yields a test for each `unit` of an exercise's points; the first failed test says why."""
     number = _number(exercise, unit)
     left = hundredths(exercise.score)
+    unit_name = "point" if unit == _POINT else "part"
     for place in range(1, number + 1):
         worth = min(unit, hundredths(exercise.max_score) - unit * (place - 1))
         score = left if place == number else min(worth, left)
         left -= score
-        name = f"{exercise.exercise}, point {place} of {number}"
+        name = f"{exercise.exercise}, {unit_name} {place} of {number}"
         if place <= passes:
             yield _test(name, "pass", score)
         elif place == passes + 1:
@@ -124,12 +126,12 @@ def _test(
 ) -> dict[str, Any]:
     where = telling.where if telling else None
     return {
-        "name": _calm(name),
+        "name": _without_commands(name),
         "status": status,
-        "message": _calm(message, _MESSAGE),
+        "message": _without_commands(message, _LONGEST_MESSAGE),
         "test_code": "",
         "task_id": 0,
-        "filename": _calm(where.file) if where else "",
+        "filename": _without_commands(where.file) if where else "",
         "line_no": where.line if where else 0,
         "duration": 0.0,
         "score": points_of(score),
@@ -137,15 +139,15 @@ def _test(
     }
 
 
-def _calm(text: str, longest: int = 200) -> str:
+def _without_commands(text: str, longest: int = 200) -> str:
     """Returns the text on one line, without the marks by which a runner recognises commands."""
     return re.sub(":(?=:)", ": ", one_line(text, longest)).replace("##[", "## [")
 
 
-_OF_A_KIND = 10
+_MOST_OF_A_KIND = 10
 _SUMMARY_BYTES = 1000 << 10
-_TITLE, _SENTENCE = 200, 150
-_NESTED = 4
+_LONGEST_TITLE, _LONGEST_SENTENCE = 200, 150
+_DEEPEST = 4
 _LARGEST_SOURCE = 1 << 20
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -233,11 +235,11 @@ def annotated(grade: Grade, sources: SourcePaths) -> list[Annotation]:
     for note, verdicts in notes_in_short(grade.tests).items():
         if verdicts:
             names = enumerated([*dict.fromkeys(verdict.exercise for verdict in verdicts)])
-            found.append(Annotation("notice", one_line(names, _TITLE), shortened(note)))
+            found.append(Annotation("notice", one_line(names, _LONGEST_TITLE), shortened(note)))
     return [
         annotation
         for kind in ("error", "warning", "notice")
-        for annotation in [each for each in found if each.kind == kind][:_OF_A_KIND]
+        for annotation in [each for each in found if each.kind == kind][:_MOST_OF_A_KIND]
     ]
 
 
@@ -259,7 +261,7 @@ def step_summary(grade: Grade) -> str:
 def _headline(grade: Grade) -> str:
     name = _escaped_markdown(one_line(grade.submission))
     if not grade.is_complete:
-        return f"{name}: not graded, by a fault of the machine, the tests or the grader"
+        return f"{name}: not graded, {OUR_FAULT}"
     return f"{name}: {points(grade.score)} of {points(grade.max_score)} points"
 
 
@@ -268,7 +270,7 @@ def _sections(grade: Grade) -> Iterator[str]:
         # Show exception text only as code: elsewhere GitHub turns addresses into links.
         heading, above = (title(cause), []) if cause.id else (cause.exercises[0], [title(cause)])
         said = "\n".join(map(shortened, [*above, *paragraph(cause), extent(cause)]))
-        heading = _escaped_markdown(f"{one_line(heading, _TITLE)} {cost(cause)}".rstrip())
+        heading = _escaped_markdown(f"{one_line(heading, _LONGEST_TITLE)} {cost(cause)}".rstrip())
         yield f"### {heading}\n\n{fenced(said)}\n"
     rows = [
         f"| {_escaped_markdown(one_line(each.exercise))} | {points(each.score)} / "
@@ -288,29 +290,27 @@ def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
     file, line = sources.place(where, cause.exercises[0])
     return Annotation(
         "error" if is_of_values(cause) else "warning",
-        one_line(f"{title(cause, _SENTENCE)} {cost(cause)}", _TITLE),
-        "\n".join(map(shortened, [*paragraph(cause, _SENTENCE), extent(cause)])),
+        one_line(f"{title(cause, _LONGEST_SENTENCE)} {cost(cause)}", _LONGEST_TITLE),
+        "\n".join(map(shortened, [*paragraph(cause, _LONGEST_SENTENCE), extent(cause)])),
         file,
         line,
     )
 
 
 def _of_the_whole(grade: Grade, sources: SourcePaths) -> Annotation:
-    title = "not graded, by a fault of the machine, the tests or the grader"
-    if grade.is_complete:
-        title = "nothing could be graded"
+    title = "nothing could be graded" if grade.is_complete else f"not graded, {OUR_FAULT}"
     where = next((verdict.where for verdict in grade.tests if verdict.where), None)
     file, line = sources.place(where, "") if where and grade.is_complete else (None, None)
     return Annotation("error", title, shortened(grade.message or title), file, line)
 
 
 def _tops(folder: Path) -> Iterator[Path]:
-    """Yields a folder, then each folder that is alone in the one before, like the intake."""
+    """Yields a folder, then each one that is alone in the last: the intake looks there too."""
     yield folder
-    for _ in range(_NESTED):
+    for _ in range(_DEEPEST):
         if not folder.is_dir():
             return
-        inside = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+        inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
         if len(inside) != 1 or not inside[0].is_dir():
             return
         folder = inside[0]

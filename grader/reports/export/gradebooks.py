@@ -129,7 +129,7 @@ def _identity(person: Author) -> str:
 
 
 def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | None:
-    """Returns the columns of names, first name first, and of keys; None for other files."""
+    """Returns the columns of names, first names first, and of ids; None if it is no gradebook."""
     if len(header) > 3 and "Student" in header[0] and "ID" in header[1]:
         names: tuple[int, ...] = (0,)
     elif len(header) > 4 and [*header[:2]] == ["LastName", "FirstName"] and "ID" in header[2]:
@@ -190,7 +190,7 @@ def _column(columns: Mapping[int, str], assignment: str, wanted: str | None) -> 
     if len(found) == 1:
         return found[0]
     titles = ", ".join(repr(title) for title in columns.values()) or "no assignment's column"
-    what = "no column is surely the assignment's"
+    what = "it is uncertain which column is the assignment's"
     if wanted is not None:
         what = f"{len(found) or 'no'} columns are called {wanted!r}"
     raise ExportRefused(
@@ -285,7 +285,7 @@ def _grade_and_maximum(
     told = named or [at for at in range(2, len(header)) if _is_maximum(worksheet, people, at)]
     if len(told) != 1:
         raise ExportRefused(
-            "the column of grades is not sure, or grades are no points but words of a scale: "
+            "the column of grades is uncertain, or grades are words of a scale and not points: "
             f"name it with --column; the template has {_titles(worksheet)}"
         )
     return told[0] - 1, told[0]

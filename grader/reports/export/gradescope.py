@@ -20,6 +20,7 @@ from grader.core.text import one_line, plain, points
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility, by_exercise
 from grader.reports.single import without
 from grader.reports.standing import (
+    OUR_FAULT,
     Standing,
     causes_of,
     complaints,
@@ -128,7 +129,7 @@ def progress(
 
 
 def not_graded(reason: str) -> dict[str, Any]:
-    """Returns the results of a submission that has no grade, by the grader's fault."""
+    """Returns the results of a submission that has no grade, by no fault of its author."""
     return {"score": 0.0, "output": _no_fault_of_yours(reason), **_FORMATS, "tests": []}
 
 
@@ -157,7 +158,7 @@ def _output(grade: Grade, display: Display, score: float) -> str:
 
 def _no_fault_of_yours(reason: str) -> str:
     return (
-        "NOT GRADED, by a fault of the machine, the tests or the grader, not by yours: "
+        f"NOT GRADED, {OUR_FAULT}, not by yours: "
         f"{shortened(plain(reason), _LONGEST_REASON)}\n\n"
         "The points here are no grade. Ask your instructor to have it graded again."
     )
@@ -260,7 +261,7 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
     """
     if not grade.is_complete:
         reason = shortened(plain(grade.message or "the grader does not say why"), _MESSAGE)
-        fault = f"Not graded, by a fault of the machine, the tests or the grader: {reason}"
+        fault = f"Not graded, {OUR_FAULT}: {reason}"
         return {"gradable": False, "message": fault}
     if grade.status is GradeStatus.UNREADABLE:
         reason = shortened(plain(grade.message or "the reason is unknown"), _MESSAGE)

@@ -24,7 +24,7 @@ _ELEMENTS = {
     Status.CRASHED: "error",
     Status.NOT_GRADED: "skipped",
 }
-_LONGEST = 300
+_LONGEST_SUMMARY = 300
 
 
 def junit_xml(suite_name: str, grades: Iterable[Grade]) -> str:
@@ -128,8 +128,8 @@ def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
         properties["score"] = points(verdict.score)
     case.append(_properties(properties))
     if cause is not None:
-        summary = title(cause, _LONGEST) if cause.id else verdict.message
-        told = "\n".join(_account(verdict, cause))
+        summary = title(cause, _LONGEST_SUMMARY) if cause.id else verdict.message
+        told = "\n".join(_cause_text(verdict, cause))
         case.append(_outcome(_ELEMENTS[verdict.status], verdict.status, summary, told))
     elif verdict.message:
         note = ET.SubElement(case, "system-out")
@@ -150,19 +150,19 @@ def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
 def _outcome(
     tag: str, status: Status | GradeStatus, summary: str | None, told: str | None
 ) -> ET.Element:
-    said = one_line(summary or "", _LONGEST) or str(status).replace("_", " ")
+    said = one_line(summary or "", _LONGEST_SUMMARY) or str(status).replace("_", " ")
     element = _element(tag, type=str(status), message=said)
     element.text = plain(told) if told else None
     return element
 
 
-def _account(verdict: Verdict, cause: Cause) -> Iterator[str]:
+def _cause_text(verdict: Verdict, cause: Cause) -> Iterator[str]:
     if verdict.message:
         yield verdict.message
     if where := verdict.where:
         yield f"at {where.file}:{where.line}" + (f": {where.step}" * bool(where.step))
     if cause.mistake is not None:
-        yield title(cause, _LONGEST)
+        yield title(cause, _LONGEST_SUMMARY)
         yield f"Hint: {cause.hint}"
     elif verdict.diagnosis is not None:
         yield f"{verdict.diagnosis.explanation} [{verdict.diagnosis.mistake}]"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.core.files import replaced
 from grader.core.points import points_of
-from grader.core.scratch import replaced
 from grader.core.submission import Author
 from grader.core.text import Refusal, one_line
 from grader.core.verdict import Grade

@@ -22,7 +22,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from grader.core.scratch import new_scratch
+from grader.core.files import new_scratch
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade
 

@@ -22,8 +22,14 @@ from grader.core.verdict import GradeStatus
 from grader.reports.package_needs import lacking_in_words
 from grader.reports.pages.changes import Changes, changes_page
 from grader.reports.pages.class_data import ClassData
-from grader.reports.pages.class_needs import OpenDecision, UnknownCluster, by_words, nameless, needs
 from grader.reports.pages.graded import Graded, ranked
+from grader.reports.pages.open_decisions import (
+    OpenDecision,
+    UnknownCluster,
+    by_words,
+    open_decisions,
+    unknown_clusters,
+)
 from grader.reports.pages.rendering import (
     ALIKE,
     ALIKE_ANONYMOUS,
@@ -70,12 +76,12 @@ def class_page(
     results: Results,
     settling: Settling,
     found: ClassData,
-    groups: Sequence[UnknownCluster],
-    open_decisions: Sequence[OpenDecision],
+    clusters: Sequence[UnknownCluster],
+    decisions: Sequence[OpenDecision],
     alike: str,
     compared: bool,
 ) -> str:
-    """Returns the page of a class, with its groups of unrecognised wrong answers.
+    """Returns the page of a class, with its clusters of unrecognised wrong answers.
 
     `alike` is the path of the similarity page, or "". `compared` says whether a page of changes
     lies beside it: then it shows more than these results, and is never current.
@@ -97,9 +103,9 @@ def class_page(
         made_of="" if compared else _made_of(results, settling, alike),
         entries=found.entries,
         lacking=lacking_in_words(results.class_imports().lacking),
-        needs=open_decisions,
-        needs_in_short=json.dumps([one.in_short for one in open_decisions]),
-        nameless=groups,
+        decisions=decisions,
+        decisions_in_short=json.dumps([one.in_short for one in decisions]),
+        unknown_clusters=clusters,
         folder=one_line(str(results.folder)),
         not_graded=statuses[GradeStatus.NOT_GRADED],
         unreadable=statuses[GradeStatus.UNREADABLE],
@@ -240,8 +246,8 @@ def _write(
         changes.add_gone(name for name in against.submissions() if name not in still)
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
-    groups = nameless(results, found.entries)
-    wanted = needs(found, settling, groups)
-    content = class_page(results, settling, found, groups, wanted, alike, bool(changes))
+    clusters = unknown_clusters(results, found.entries)
+    wanted = open_decisions(found, settling, clusters)
+    content = class_page(results, settling, found, clusters, wanted, alike, bool(changes))
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in wanted], changes

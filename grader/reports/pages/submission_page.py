@@ -12,7 +12,6 @@ from __future__ import annotations
 import array
 import base64
 import itertools
-import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,8 +32,8 @@ from grader.reports.standing import cost, extent, message_below, notes_in_short,
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import common
 
-# The classes of a page's style, by the kind of token; a kind without one is like its parent.
-_CLASSES: Mapping[_TokenType, str] = {
+# CSS classes by kind of token; a kind without one has the class of its parent.
+_CSS_CLASSES: Mapping[_TokenType, str] = {
     Comment: "c",
     Keyword: "k",
     Operator.Word: "k",
@@ -58,7 +57,7 @@ class SourceLine:
 
 
 def highlighted(excerpt: Excerpt, marked: int) -> tuple[SourceLine, ...]:
-    """Returns the lines of an excerpt, of which the one with the number `marked` is marked."""
+    """Returns the lines of an excerpt; the one with the number `marked` is marked."""
     # A line break of another kind within a line would move every line after it.
     lines = [plain(line).replace("\n", " ") for line in excerpt.lines]
     if not excerpt.opening:
@@ -73,7 +72,9 @@ def highlighted(excerpt: Excerpt, marked: int) -> tuple[SourceLine, ...]:
 
 def _lines(source: str) -> Iterator[Markup]:
     line: list[str] = []
-    for css, texts in itertools.groupby(_LEXER.get_tokens(source), lambda token: _class(token[0])):
+    for css, texts in itertools.groupby(
+        _LEXER.get_tokens(source), lambda token: _css_class(token[0])
+    ):
         first, *others = "".join(text for _, text in texts).split("\n")
         line.append(_span(css, first))
         for text in others:
@@ -88,17 +89,17 @@ def _span(css: str, text: str) -> str:
 
 
 @cache
-def _class(kind: _TokenType) -> str:
+def _css_class(kind: _TokenType) -> str:
     while kind.parent is not None:
-        if kind in _CLASSES:
-            return _CLASSES[kind]
+        if kind in _CSS_CLASSES:
+            return _CSS_CLASSES[kind]
         kind = kind.parent
     return ""
 
 
 # Limits of one page: a class of thousands must fit on a disk, and a page in a mail.
-_NUMBERS = 3072
-_EACH = 3
+_MOST_NUMBERS = 3072
+_MOST_DRAWINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +109,6 @@ class Drawing:
     caption: str
     shape: str
     data: Markup
-
-
-def _is_sound(picture: Picture) -> bool:
-    return math.prod(picture.shape) == len(picture.expected) == len(picture.got) > 0
 
 
 def _drawing(picture: Picture) -> Drawing:
@@ -136,7 +133,7 @@ def _packed(numbers: Sequence[float]) -> str:
     return base64.b64encode(packed.tobytes()).decode()
 
 
-_TESTS = 8
+_MOST_TESTS = 8
 _STYLES = ("assets/page.css", "assets/submission.css")
 _SCRIPTS = ("assets/theme.js",)
 _DRAWING = (*_SCRIPTS, "assets/pictures.js")
@@ -186,8 +183,8 @@ def submission_page(
     graded = graded.but_for(own) if own else graded
     unreadable = grade.status is GradeStatus.UNREADABLE
     causes = [] if unreadable or not graded.complete else graded.causes
-    looking = _Looking(grade, evidence)
-    told = [looking.told(cause) for cause in causes]
+    page = _PageEvidence(grade, evidence)
+    told = [page.told(cause) for cause in causes]
     # Of several causes that fail an exercise, the first one counts.
     numbered = reversed([*enumerate(causes)])
     cause_of = {exercise: place for place, cause in numbered for exercise in cause.exercises}
@@ -211,7 +208,7 @@ def submission_page(
         unreadable=unreadable,
         words=one_line("; ".join(graded.told), 300),
         message=shortened(plain(grade.message or "")),
-        problem=looking.first_source() if unreadable else None,
+        problem=page.first_source() if unreadable else None,
         exercises=[] if unreadable else graded.exercises,
         causes=told,
         cause_of=cause_of,
@@ -224,17 +221,17 @@ def submission_page(
     )
 
 
-class _Looking:
-    """Collects what a page shows of each cause; a picture or a walk is shown once."""
+class _PageEvidence:
+    """The evidence that a page shows of each cause; each picture is shown once."""
 
     def __init__(self, grade: Grade, evidence: Evidence) -> None:
         self._tests = grade.tests
         self._public = frozenset(t.id for t in grade.tests if t.visibility is Visibility.PUBLIC)
         self._excerpts = evidence.excerpts
-        self._walks = evidence.walks
-        sound = (p for p in evidence.pictures if p.test in self._public and _is_sound(p))
+        self._walks = {(walk.exercise, walk.test): walk for walk in evidence.walks}
+        sound = (p for p in evidence.pictures if p.test in self._public and p.is_sound)
         self._pictures = {picture.test: picture for picture in sound}
-        self._room = _NUMBERS
+        self._room = _MOST_NUMBERS
 
     def told(self, cause: Cause) -> ToldCause:
         """Returns a cause in full."""
@@ -244,7 +241,7 @@ class _Looking:
             cause=cause,
             cost=cost(cause),
             message=shortened(plain(message_below(cause))) if is_written else "",
-            source=self._source(cause.places) if is_written else None,
+            source=self._first_excerpt(cause.places) if is_written else None,
             walk=self._walk(cause),
             drawings=tuple(self._drawings(own)),
             fails=extent(cause),
@@ -252,30 +249,29 @@ class _Looking:
         )
 
     def _drawings(self, tests: Sequence[str]) -> Iterator[Drawing]:
-        """Yields the pictures of a few of the tests, which are then no longer there."""
+        """Yields the pictures of some of the tests, none of them again."""
         known = [test for test in tests if test in self._pictures]
         found = 0
         for test in dict.fromkeys(known):
             size = len(self._pictures[test].got)
-            if found < _EACH and size <= self._room:
+            if found < _MOST_DRAWINGS and size <= self._room:
                 found += 1
                 self._room -= size
                 yield _drawing(self._pictures.pop(test))
 
     def first_source(self) -> SourceExcerpt | None:
         """Returns the lines that explain why nothing could be read."""
-        return self._source([(t.where.file, t.where.line) for t in self._tests if t.where])
+        return self._first_excerpt([(t.where.file, t.where.line) for t in self._tests if t.where])
 
-    def _source(self, places: Iterable[Place]) -> SourceExcerpt | None:
-        """Returns the lines around the first of the places that there are."""
-        return next(filter(None, (_source(self._excerpts, *place) for place in places)), None)
+    def _first_excerpt(self, places: Iterable[Place]) -> SourceExcerpt | None:
+        """Returns the lines around the first place that an excerpt holds."""
+        return next(
+            filter(None, (_excerpt_around(self._excerpts, *place) for place in places)), None
+        )
 
     def _walk(self, cause: Cause) -> StepWalk | None:
-        walks = {(walk.exercise, walk.test): walk for walk in self._walks}
-        return next(
-            (walks[key] for test in cause.tests if (key := (test.exercise, test.id)) in walks),
-            None,
-        )
+        walks = (self._walks.get((test.exercise, test.id)) for test in cause.tests)
+        return next(filter(None, walks), None)
 
     def _failing(self, cause: Cause) -> Iterator[Failing]:
         for exercise in cause.exercises:
@@ -283,13 +279,13 @@ class _Looking:
             own = [test for test in tests if test in self._public]
             yield Failing(
                 one_line(exercise),
-                tuple(one_line(name_of_test(test), 160) for test in own[:_TESTS]),
-                max(len(own) - _TESTS, 0),
+                tuple(one_line(name_of_test(test), 160) for test in own[:_MOST_TESTS]),
+                max(len(own) - _MOST_TESTS, 0),
                 len(tests) - len(own),
             )
 
 
-def _source(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt | None:
+def _excerpt_around(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt | None:
     """Returns the excerpt whose middle is nearest to a place, if any holds it."""
     around = [
         excerpt

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from grader.core.assignment import Assignment
+from grader.core.files import new_scratch
 from grader.core.names import several
-from grader.core.scratch import new_scratch
 from grader.core.submission import Author, Unreadable
 from grader.core.text import Refusal
 from grader.intake.copying import CopyFailed

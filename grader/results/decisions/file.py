@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.core.files import replaced
 from grader.core.late_rule import YEARS
 from grader.core.names import meant
 from grader.core.points import hundredths
-from grader.core.scratch import replaced
 from grader.core.text import toml_value
 from grader.results.decisions.decision import (
     BadDecisions,

@@ -317,7 +317,7 @@ class Reference(Maker):
         value = self._case.expect(lambda: {"": self._carried_out(script)})[""]
         if isinstance(value, Named) and value.name == _END.name:
             raise EndOfItems
-        return adapter.result.taken(value)
+        return adapter.result.converted(value)
 
     def fault(self, text: str) -> Exception:
         """Returns the exception for a broken reference, which is not the submission's fault."""

@@ -23,9 +23,9 @@ from grader.core.wire.calls import Frame
 from grader.core.wire.values import Foreign, tensor_in_words
 from grader.worker.observing.lines import own_file
 
-_LONGEST = 1 << 18  # characters of one file
-_HEADS = ("test", "iter", "items", "subject")
-_NOTHING = object()
+_LONGEST_FILE = 1 << 18  # characters of one file
+_HEAD_FIELDS = ("test", "iter", "items", "subject")
+_UNKNOWN = object()
 
 Node = ast.expr | ast.stmt
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -65,14 +65,14 @@ def nodes_at(trace: TracebackType) -> Iterator[ast.AST]:
 def syntax_of(file: str) -> ast.Module:
     """Returns the syntax tree of a file; an empty one for a very long file."""
     source = "".join(linecache.getlines(file))
-    return ast.parse(source if len(source) <= _LONGEST else "")
+    return ast.parse(source if len(source) <= _LONGEST_FILE else "")
 
 
 def _head(statement: ast.stmt) -> list[Node]:
     """Returns a simple statement, or the expressions before the colon of a compound one."""
     if not hasattr(statement, "body"):
         return [statement]
-    parts = [getattr(statement, name, None) for name in _HEADS]
+    parts = [getattr(statement, name, None) for name in _HEAD_FIELDS]
     return [
         part.context_expr if isinstance(part, ast.withitem) else part
         for entry in parts
@@ -142,7 +142,7 @@ def dotted_name(node: ast.AST) -> list[str] | None:
 
 def value_of(name: Sequence[str], frame: FrameType) -> object:
     """Returns the value of a dotted name in a frame; a placeholder if it is unknown."""
-    value: object = frame.f_locals.get(name[0], frame.f_globals.get(name[0], _NOTHING))
+    value: object = frame.f_locals.get(name[0], frame.f_globals.get(name[0], _UNKNOWN))
     for attribute in name[1:]:
         value = _attribute(value, attribute)
     return value
@@ -160,7 +160,7 @@ def _attribute(owner: object, name: str) -> object:
             found = place[name]
             is_method = isinstance(found, FunctionType) and place is not own
             return MethodType(found, owner) if is_method else found
-    return _NOTHING
+    return _UNKNOWN
 
 
 def line_at(file: str, number: int, root: Path) -> Frame | None:
@@ -172,6 +172,7 @@ def line_at(file: str, number: int, root: Path) -> Frame | None:
 
 _SHOWN = 4
 _LONGEST_NAME = 40
+_MOST_BITS = 128
 
 
 def in_words(value: object) -> str | None:
@@ -183,8 +184,11 @@ def in_words(value: object) -> str | None:
         with torch._C.DisableTorchFunctionSubclass():
             device = "" if value.device.type == "cpu" else f" on {value.device.type}"
             return tensor_in_words(value.dtype, tuple(value.shape)) + device
-    if value is None or type(value) in (bool, int, float, str):
-        return repr(value)[:_LONGEST_NAME]
+    if type(value) is int:  # a number without its last digits would be another one
+        return str(value) if value.bit_length() <= _MOST_BITS else None
+    if value is None or type(value) in (bool, float, str):
+        text = repr(value)
+        return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
     if isinstance(value, tuple | list):
         return _sequence(value)
     if isinstance(value, torch.nn.Module):
@@ -242,7 +246,7 @@ def _module(module: torch.nn.Module) -> str:
     return f"{type(module).__name__}({', '.join(words)})"
 
 
-_PARAMETERS = 20
+_MOST_PARAMETERS = 20
 # The first parameters of methods, which calls do not pass.
 _OWNERS = ("self", "cls")
 _STARS: Mapping[Any, str] = {
@@ -269,7 +273,7 @@ def signature_in_words(function: Callable[..., Any], root: Path) -> str:
     is_bound = isinstance(plain, MethodType)
     defined = plain.__func__ if is_bound else plain
     code = defined.__code__
-    parameters = list(inspect.signature(defined).parameters.values())[:_PARAMETERS]
+    parameters = list(inspect.signature(defined).parameters.values())[:_MOST_PARAMETERS]
     name = plain.__qualname__.rpartition("<locals>.")[2]
     has_owner = bool(parameters) and parameters[0].name in _OWNERS
     words = f"{name}({', '.join(map(_parameter, parameters[has_owner:]))})"

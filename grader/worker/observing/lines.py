@@ -201,7 +201,7 @@ def _size_to_copy(entry: os.DirEntry[str]) -> int | None:
     return size if size <= _COPIED else None
 
 
-class OfWhatWasHandedIn(importlib.abc.MetaPathFinder):
+class WorkplaceFinder(importlib.abc.MetaPathFinder):
     """A finder that takes modules from `root` where `sys.path` leads to the workplace."""
 
     def __init__(self, root: Path, place: Path) -> None:
@@ -412,7 +412,7 @@ class LineCounter:
         self._open: dict[FrameType, None] = {}
         self._is_blind = False
         # Each access of a bound method makes another object.
-        self._trace, self._goes_on = self._called, self._went_on
+        self._trace, self._goes_on = self._called, self._local_trace
         self._earlier: tuple[Any, Any] = None, None
 
     def __enter__(self) -> LineCounter:
@@ -456,7 +456,7 @@ class LineCounter:
         self._open[frame] = None
         return self._goes_on
 
-    def _went_on(self, frame: FrameType, event: str, _argument: object) -> Any:
+    def _local_trace(self, frame: FrameType, event: str, _argument: object) -> Any:
         if event == "line":
             self.lines += 1
             if self.lines >= MOST_LINES:

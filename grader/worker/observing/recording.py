@@ -110,16 +110,16 @@ class Recorder:
         self._lines = OwnLines(root)
         self.loads = PartialLoads(self._lines)
         self._follow_numbers = follow_numbers
-        self._looking_on = ExitStack()
+        self._contexts = ExitStack()
 
     def __enter__(self) -> Recorder:
-        self._looking_on.enter_context(_Operations(self))
-        self._looking_on.enter_context(_Functions(self, self._lines, self._follow_numbers))
-        self._looking_on.enter_context(self.loads.watched())
+        self._contexts.enter_context(_Operations(self))
+        self._contexts.enter_context(_FunctionCalls(self, self._lines, self._follow_numbers))
+        self._contexts.enter_context(self.loads.watched())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._looking_on.close()
+        self._contexts.close()
 
     def keep(self, value: object, frame: FrameType | None, number: int = 0) -> None:
         """Keeps a tensor or an integer, if there is room, with the lines on a frame's stack."""
@@ -172,7 +172,7 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
 
-class _Functions(Onlooker):
+class _FunctionCalls(Onlooker):
     """An observer of the results of the submission's functions and, if asked, their integers."""
 
     def __init__(self, recorder: Recorder, lines: OwnLines, follow_numbers: bool) -> None:
@@ -190,16 +190,16 @@ class _Functions(Onlooker):
         if not self._lines.holds(code.co_filename) or code.co_flags & inspect.CO_GENERATOR:
             return None
         frame.f_trace_lines = self._follow_numbers
-        return self._went_on
+        return self._local_trace
 
-    def _went_on(self, frame: FrameType, event: str, argument: object) -> Any:
+    def _local_trace(self, frame: FrameType, event: str, argument: object) -> Any:
         if self._follow_numbers:
             self._keep_numbers(frame)
         if event == "return" and (self._follow_numbers or isinstance(argument, torch.Tensor)):
             self._recorder.keep(argument, frame)
         if event == "return":
             self._known.pop(frame, None)
-        return self._went_on
+        return self._local_trace
 
     def _keep_numbers(self, frame: FrameType) -> None:
         """Keeps the integers that the line which has just run put into variables."""

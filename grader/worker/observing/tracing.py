@@ -32,15 +32,18 @@ from grader.worker.observing.expression import (
 )
 from grader.worker.observing.lines import Onlooker, OwnLines
 
-_MOST = 4000
+_MOST_NOTED = 4000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-# The results of these functions take their shape from their parts.
-_OF_PARTS = ("stack", "cat", "concat", "tensor")
-# The line to name is the one that calls a helper which does only this.
+# The results of these functions take their shape from the elements of a list.
+_JOINING = ("stack", "cat", "concat", "tensor")
+# If a function does only this, the line that calls it is named.
 _DETACHES = re.compile(r"return \w+\.(detach\(\)|data)")
-_WITHOUT_GRADIENT = ("no_grad", "inference_mode", "set_grad_enabled")
-# These functions take the form of a tensor and none of its values: no gradient can end in them.
-_OF_A_FORM = re.compile(
+# These switch gradients off, unless their argument says otherwise.
+_WITHOUT_GRADIENT = re.compile(
+    r"\b(no_grad|set_grad_enabled(?!\((mode=)?True)|inference_mode(?!\((mode=)?False))\b"
+)
+# These functions take a tensor's shape and none of its values: no gradient can end in them.
+_LIKE_ANOTHER = re.compile(
     r"(empty|zeros|ones|full|rand|randn|randint)_like|new_(empty|zeros|ones|full)"
 )
 
@@ -61,39 +64,41 @@ class _Operation:
     """A torch function that the submission called: its dtypes in and out, and its line.
 
     `cuts` says whether an input needs a gradient and the output does not, `keeps` whether the
-    output does. `parents` are the places of the operations that made the inputs. `derived` are the
-    dtypes of float inputs that come from the call's own input.
+    output does. `cause` is the line that cuts, None if it is not known. `parents` are the places
+    of the operations that made the inputs. `derived` are the dtypes of float inputs that come from
+    the call's own input.
     """
 
     inputs: frozenset[torch.dtype]
     output: torch.dtype
     line: Line
     cuts: bool
+    cause: Line | None
     keeps: bool
     parents: tuple[int, ...] = ()
     derived: frozenset[torch.dtype] = frozenset()
 
 
 class Tracer(Onlooker):
-    """An observer of a call: it notes the results of the submission's and torch's functions."""
+    """An observer that notes the results of the submission's and torch's functions in a call."""
 
     def __init__(self, root: Path) -> None:
         self._lines = OwnLines(root)
         self._returns: list[_Return] = []
         self._operations: list[_Operation] = []
         self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
-        self._looking_on = ExitStack()
+        self._contexts = ExitStack()
 
     def __enter__(self) -> Self:
         # Output and warnings were already reported at the first call.
-        self._looking_on.enter_context(redirect_stdout(io.StringIO()))
-        self._looking_on.enter_context(warnings.catch_warnings(action="ignore"))
-        self._looking_on.enter_context(_Functions(self))
+        self._contexts.enter_context(redirect_stdout(io.StringIO()))
+        self._contexts.enter_context(warnings.catch_warnings(action="ignore"))
+        self._contexts.enter_context(_FunctionCalls(self))
         return super().__enter__()
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        self._looking_on.close()
+        self._contexts.close()
 
     def origin(self, result: object, what: Traced) -> Line | None:
         """Returns the line that gave a result its property `what`; None if it is not certain."""
@@ -101,32 +106,34 @@ class Tracer(Onlooker):
         if not isinstance(result, torch.Tensor):
             return None if found is None else found.line
         if what is Traced.GRADIENT:
-            return self._cut(result)
+            return self._gradient_line(result)
         if what is Traced.SHAPE:
-            return None if found is None else self._shaped(found)
+            return None if found is None else self._shape_line(found)
         line = None if found is None else found.line
         made = self._maker(result)
         if what is Traced.DTYPE and made is not None:
             line = self._operations[made].line
-        return self._converted(result) or line
+        return self._dtype_line(result) or line
 
-    def made(
+    def note(
         self, function: object, inputs: Iterator[object], output: object, frame: FrameType | None
     ) -> None:
         """Notes the result of a torch function and its input tensors."""
-        if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST:
+        if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST_NOTED:
             return
         tensors = [one for one in inputs if isinstance(one, torch.Tensor)]
         stack = self._lines.stack(frame)
         if not stack:
             return
         had = output.is_floating_point() and any(map(_needs_gradient, tensors))
-        takes_values = not _OF_A_FORM.fullmatch(getattr(function, "__name__", ""))
+        takes_values = not _LIKE_ANOTHER.fullmatch(getattr(function, "__name__", ""))
         keeps = _needs_gradient(output)
         cuts = had and takes_values and not keeps
-        line = self._lines_without_gradient(frame) if cuts else None
         while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
             stack = stack[:-1]
+        line = stack[-1]
+        is_on = not cuts or torch.is_grad_enabled()
+        cause = line if is_on else self._line_without_gradient(frame)
         dtypes = frozenset(one.dtype for one in tensors)
         made_by = [self._maker(one) for one in tensors]
         parents = tuple(dict.fromkeys(one for one in made_by if one is not None))
@@ -137,7 +144,7 @@ class Tracer(Onlooker):
         )
         self._makers[id(output)] = weakref.ref(output), len(self._operations)
         self._operations.append(
-            _Operation(dtypes, output.dtype, line or stack[-1], cuts, keeps, parents, derived)
+            _Operation(dtypes, output.dtype, line, cuts, cause, keeps, parents, derived)
         )
 
     def _maker(self, tensor: torch.Tensor) -> int | None:
@@ -162,7 +169,7 @@ class Tracer(Onlooker):
             found = earlier
         return found
 
-    def _shaped(self, returned: _Return) -> Line | None:
+    def _shape_line(self, returned: _Return) -> Line | None:
         """Returns the line whose expression a function returns, if it alone decides the shape."""
         value, line = _return_at(returned), returned.line
         if isinstance(value, ast.Name):
@@ -176,7 +183,7 @@ class Tracer(Onlooker):
                 return line
         return None if value is None or _hands_on(value) else line
 
-    def _converted(self, result: torch.Tensor) -> Line | None:
+    def _dtype_line(self, result: torch.Tensor) -> Line | None:
         """Returns the line that gave a result its dtype: the first for floats, else the last.
 
         Returns None if some floats were converted and others were created with the dtype, because
@@ -208,13 +215,13 @@ class Tracer(Onlooker):
                 left += operation.parents
         return [self._operations[place] for place in sorted(found)]
 
-    def _cut(self, result: torch.Tensor) -> Line | None:
+    def _gradient_line(self, result: torch.Tensor) -> Line | None:
         """Returns the only line that cut the gradient on the way to a result, if there is one.
 
         If no cut is seen to lead to the result, because it passed through numpy, the line is the
         only one of the call.
         """
-        cuts: set[Line] = set()
+        cuts: set[Line | None] = set()
         found: set[int] = set()
         left = [self._maker(result)]
         while left:
@@ -224,7 +231,7 @@ class Tracer(Onlooker):
             found.add(place)
             operation = self._operations[place]
             if operation.cuts:
-                cuts.add(operation.line)
+                cuts.add(operation.cause)
             else:
                 left += operation.parents
         # A comparison on the way loses the gradient as well, and is no cut.
@@ -232,20 +239,20 @@ class Tracer(Onlooker):
             cuts = cuts or self._dead_ends(found)
         return cuts.pop() if len(cuts) == 1 else None
 
-    def _dead_ends(self, made: Collection[int]) -> set[Line]:
+    def _dead_ends(self, made: Collection[int]) -> set[Line | None]:
         """Returns the lines of cuts past which no operation carries the gradient.
 
         If an operation keeps the gradient and none takes its output, the gradient may have ended
         there, as in `tolist`: no cut counts. `made` are the operations that made the result.
         """
-        cuts: set[Line] = set()
+        cuts: set[Line | None] = set()
         taken = set(made)
         passed: set[int] = set()
         for place, operation in reversed([*enumerate(self._operations)]):
             if operation.keeps and place not in taken:
                 return set()
             if operation.cuts and place not in passed:
-                cuts.add(operation.line)
+                cuts.add(operation.cause)
             taken.update(operation.parents)
             if operation.keeps or place in passed:
                 passed.update(operation.parents)
@@ -255,15 +262,15 @@ class Tracer(Onlooker):
         if not self._lines.holds(frame.f_code.co_filename):
             return None
         frame.f_trace_lines = False
-        return self._went_on
+        return self._local_trace
 
-    def _went_on(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "return" and len(self._returns) < _MOST:
+    def _local_trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "return" and len(self._returns) < _MOST_NOTED:
             line = self._lines.stack(frame)[-1]
             caller = self._own_caller(frame)
             code = frame.f_code
             self._returns.append(_Return(id(frame), id(caller), argument, line, code))
-        return self._went_on
+        return self._local_trace
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
         """Returns the nearest of the submission's own frames that called a frame."""
@@ -272,17 +279,18 @@ class Tracer(Onlooker):
             caller = caller.f_back
         return caller
 
-    def _lines_without_gradient(self, frame: FrameType | None) -> Line | None:
-        """Returns the submission's `with` or decorator that forbids gradients around a frame."""
-        if torch.is_grad_enabled():
-            return None
+    def _line_without_gradient(self, frame: FrameType | None) -> Line | None:
+        """Returns the innermost `with` or decorator that switches gradients off around a frame.
+
+        A statement may have switched them off: then there is none.
+        """
         while frame is not None:
             file, number = frame.f_code.co_filename, frame.f_lineno or 0
             if self._lines.holds(file):
-                for said, last in _without_gradient(file):
-                    if said <= number <= last:
-                        source = linecache.getline(file, said).strip()
-                        return Line(self._lines.place(file), said, source)
+                around = [one for one, last in _without_gradient(file) if one <= number <= last]
+                if around:
+                    source = linecache.getline(file, max(around)).strip()
+                    return Line(self._lines.place(file), max(around), source)
             frame = frame.f_back
         return None
 
@@ -323,11 +331,11 @@ def _hands_on(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call) or not value.args:
         return False
     name = ast.unparse(value.func).rpartition(".")[2]
-    return name in _OF_PARTS and isinstance(value.args[0], ast.Name)
+    return name in _JOINING and isinstance(value.args[0], ast.Name)
 
 
 def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
-    """Yields the first and last lines of the code in which gradients are forbidden."""
+    """Yields the first and last lines of the code in which gradients are switched off."""
     for node in ast.walk(syntax_of(file)):
         saying: list[ast.expr] = []
         if isinstance(node, ast.With):
@@ -335,11 +343,11 @@ def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
         elif isinstance(node, ast.FunctionDef):
             saying = node.decorator_list
         for said in saying:
-            if any(word in ast.unparse(said) for word in _WITHOUT_GRADIENT):
+            if _WITHOUT_GRADIENT.search(ast.unparse(said)):
                 yield said.lineno, getattr(node, "end_lineno", None) or said.lineno
 
 
-class _Functions(TorchFunctionMode):
+class _FunctionCalls(TorchFunctionMode):
     """A mode of torch that sees every call of a torch function, above autograd."""
 
     def __init__(self, tracer: Tracer) -> None:
@@ -352,5 +360,5 @@ class _Functions(TorchFunctionMode):
         result = func(*args, **kwargs or {})
         inputs = [*args, *(kwargs or {}).values()]
         inner = [one for each in inputs if isinstance(each, list | tuple) for one in each]
-        self._tracer.made(func, iter([*inputs, *inner]), result, sys._getframe(1))
+        self._tracer.note(func, iter([*inputs, *inner]), result, sys._getframe(1))
         return result

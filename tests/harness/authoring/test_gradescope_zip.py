@@ -200,11 +200,15 @@ def test_the_run_script_has_the_options_of_the_command(tiny, autograder, options
     [
         (None, None),
         ("numpy==1\ntorch == 2.6.0 # CPU\ntorchvision==9\n", "2.6.0"),
+        ("  Torch==2.6.0+cu118 \n", "2.6.0"),
         ("torchvision==9\n", None),
+        ("torch==2.*\n", None),
+        ("torch==2.6.0,!=2.6.1\n", None),
+        ("torch===2.6.0\n", None),
     ],
 )
 def test_torch_is_pinned_as_in_the_constraints_or_as_here(tiny, tmp_path, constraints, version):
-    """Without a pin, the version is the one that runs here. The index is optional."""
+    """Without a pin to one version, it is the one that runs here. The index is optional."""
     root = Path(shutil.copytree(tiny, tmp_path / "course"))
     if constraints is not None:
         (root / "constraints.txt").write_text(constraints)

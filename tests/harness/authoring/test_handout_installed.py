@@ -112,7 +112,7 @@ def test_the_wheel_version_identifies_the_content_of_the_engine(wheel, tmp_path)
     tests = [*(ROOT / "tests" / "public").glob("*.py"), ROOT / "tests" / "conftest.py"]
     assert write_wheel(tests, tmp_path) == wheel.name
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
-    more = write_files(tmp_path, {"test_more.py": "import grader.core.scratch"}) / "test_more.py"
+    more = write_files(tmp_path, {"test_more.py": "import grader.core.files"}) / "test_more.py"
     assert write_wheel([*tests, more], tmp_path) != wheel.name
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.scratch import remove
+from grader.core.files import remove
 from grader.sandbox.usage_watch import Room, fits
 
 pytestmark = pytest.mark.unit

@@ -17,15 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from grader.core import scratch as module
-from grader.core.scratch import new_scratch, replaced
+from grader.core import files as module
+from grader.core.files import new_scratch, replaced
 
 pytestmark = pytest.mark.unit
 
 HOLDS = """
 import os, sys, time
 from pathlib import Path
-from grader.core.scratch import new_scratch
+from grader.core.files import new_scratch
 scratch = new_scratch(Path(sys.argv[1]))
 (scratch.path / "deep").mkdir()
 if sys.argv[2] == "child" and os.fork():

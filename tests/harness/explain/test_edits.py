@@ -302,9 +302,9 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
 }
 TABLE = [
-    (group, program, right, wrong, mended[0] if mended else right)
+    (group, program, right, wrong, fixed[0] if fixed else right)
     for group, own in SLIPS.items()
-    for program, right, wrong, *mended in own
+    for program, right, wrong, *fixed in own
 ]
 
 
@@ -321,15 +321,15 @@ def edits_of_program(program: str) -> Sequence[Edit]:
 
 
 @pytest.mark.parametrize(
-    ("group", "program", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True)
+    ("group", "program", "right", "wrong", "fixed"), rest_long(TABLE, 4, rows=True)
 )
-def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, mended):
+def test_a_slip_is_undone_by_one_of_the_edits(group, program, right, wrong, fixed):
     """This table lists the slips that the engine can undo, each group in several styles."""
     source = PROGRAMS[program]
     assert source.count(right) >= 1, right
     slipped = source.replace(right, wrong, 1)
     lines = changed_lines(source, slipped)
-    wanted = source.replace(right, mended, 1)
+    wanted = source.replace(right, fixed, 1)
     assert wanted in Programs(slipped, edits_of(slipped, lines)), group
 
 

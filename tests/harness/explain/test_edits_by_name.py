@@ -152,7 +152,7 @@ SLIPS = {
 TABLE = table_of(SLIPS)
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True))
-def test_a_slip_is_undone_by_matching_names(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), rest_long(TABLE, 4, rows=True))
+def test_a_slip_is_undone_by_matching_names(group, right, wrong, fixed):
     """The words in a program tell which case, option or function is meant."""
-    assert_undone(PROGRAM, group, right, wrong, mended)
+    assert_undone(PROGRAM, group, right, wrong, fixed)

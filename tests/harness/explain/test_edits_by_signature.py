@@ -145,10 +145,10 @@ SLIPS = {
 }
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_a_slip_in_order_defaults_or_names_is_undone(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), table_of(SLIPS))
+def test_a_slip_in_order_defaults_or_names_is_undone(group, right, wrong, fixed):
     """The right program, or an equivalent one, is among the edits of the wrong one."""
-    assert_undone(ASKED, group, right, wrong, mended)
+    assert_undone(ASKED, group, right, wrong, fixed)
 
 
 def test_statements_outside_of_all_functions_have_edits():
@@ -163,8 +163,8 @@ def test_a_none_check_is_no_use_of_a_parameter():
         "def f(table, n, positions=None):\n    if positions is not None:\n"
         "        return table[:n].unsqueeze(0)\n    return table[:n]\n"
     )
-    mended = program.replace("table[:n].unsqueeze(0)", "table[positions]")
-    assert mended in [edit.applied(program) for edit in edits_of(program, [3])]
+    fixed = program.replace("table[:n].unsqueeze(0)", "table[positions]")
+    assert fixed in [edit.applied(program) for edit in edits_of(program, [3])]
 
 
 @pytest.mark.parametrize(

@@ -196,10 +196,10 @@ BEFORE = {
 }
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_a_slip_is_undone_with_neighbouring_code(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), table_of(SLIPS))
+def test_a_slip_is_undone_with_neighbouring_code(group, right, wrong, fixed):
     """The right program is among the edits of the wrong one."""
-    assert_undone(BESIDE, group, right, wrong, mended)
+    assert_undone(BESIDE, group, right, wrong, fixed)
 
 
 @pytest.mark.parametrize("name", MOVED)

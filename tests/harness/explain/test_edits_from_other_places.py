@@ -244,11 +244,11 @@ SLIPS = {
 
 
 @pytest.mark.parametrize(
-    ("group", "right", "wrong", "mended"), rest_long(table_of(SLIPS), 4, rows=True)
+    ("group", "right", "wrong", "fixed"), rest_long(table_of(SLIPS), 4, rows=True)
 )
-def test_a_slip_that_other_places_contradict_is_undone(group, right, wrong, mended):
+def test_a_slip_that_other_places_contradict_is_undone(group, right, wrong, fixed):
     """The right program, or an equivalent one, is among the edits of the wrong one."""
-    assert_undone(MODEL, group, right, wrong, mended)
+    assert_undone(MODEL, group, right, wrong, fixed)
 
 
 def test_no_edit_assigns_to_a_library_attribute():

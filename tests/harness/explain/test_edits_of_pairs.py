@@ -89,10 +89,10 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_a_slip_in_a_pair_is_undone(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), table_of(SLIPS))
+def test_a_slip_in_a_pair_is_undone(group, right, wrong, fixed):
     """A rotation works on pairs, and one half of a pair is easily used for the other."""
-    assert_undone(ROTATION, group, right, wrong, mended)
+    assert_undone(ROTATION, group, right, wrong, fixed)
 
 
 def test_an_argument_missing_from_a_multiline_call_has_one_line():

@@ -97,10 +97,10 @@ SLIPS = {
 }
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(SLIPS))
-def test_a_slip_in_parts_is_undone(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), table_of(SLIPS))
+def test_a_slip_in_parts_is_undone(group, right, wrong, fixed):
     """The right program is among the edits of the wrong one."""
-    assert_undone(PARTS, group, right, wrong, mended)
+    assert_undone(PARTS, group, right, wrong, fixed)
 
 
 @pytest.mark.parametrize(

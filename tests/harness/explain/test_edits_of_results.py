@@ -57,10 +57,10 @@ SLIPS = {
 TABLE = table_of(SLIPS)
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), TABLE)
-def test_a_slip_that_loses_a_value_is_undone(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), TABLE)
+def test_a_slip_that_loses_a_value_is_undone(group, right, wrong, fixed):
     """Beginners often write loops that collect values and branches that return early."""
-    assert_undone(PROGRAM, group, right, wrong, mended)
+    assert_undone(PROGRAM, group, right, wrong, fixed)
 
 
 def test_a_power_that_an_edit_adds_is_told_as_a_power_or_a_root():

@@ -263,11 +263,11 @@ ODD = [
 
 
 @pytest.mark.parametrize(
-    ("group", "right", "wrong", "mended"), rest_long(table_of(SLIPS), 4, rows=True)
+    ("group", "right", "wrong", "fixed"), rest_long(table_of(SLIPS), 4, rows=True)
 )
-def test_code_that_was_left_out_or_confused_is_restored(group, right, wrong, mended):
+def test_code_that_was_left_out_or_confused_is_restored(group, right, wrong, fixed):
     """The right program is among the edits of the wrong one."""
-    assert_undone(LEFT_OUT, group, right, wrong, mended)
+    assert_undone(LEFT_OUT, group, right, wrong, fixed)
 
 
 @pytest.mark.process(takes="a second")

@@ -140,10 +140,10 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
 TABLE = table_of(SLIPS)
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True))
-def test_a_slip_in_program_structure_is_undone(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), rest_long(TABLE, 4, rows=True))
+def test_a_slip_in_program_structure_is_undone(group, right, wrong, fixed):
     """One change of structure may replace several pieces of text on several lines."""
-    assert_undone(LAYERS, group, right, wrong, mended)
+    assert_undone(LAYERS, group, right, wrong, fixed)
 
 
 OBJECTS = """
@@ -219,13 +219,13 @@ OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), table_of(OF_OBJECTS))
-def test_a_slip_in_attributes_of_objects_is_undone(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), table_of(OF_OBJECTS))
+def test_a_slip_in_attributes_of_objects_is_undone(group, right, wrong, fixed):
     """A property counts as its result, and an operand of `@` as a tensor, whatever its name.
 
     An attribute that a function sets twice is set once too often.
     """
-    assert_undone(OBJECTS, group, right, wrong, mended)
+    assert_undone(OBJECTS, group, right, wrong, fixed)
 
 
 LOADED = """

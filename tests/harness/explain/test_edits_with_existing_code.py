@@ -198,10 +198,10 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
 TABLE = table_of(SLIPS)
 
 
-@pytest.mark.parametrize(("group", "right", "wrong", "mended"), rest_long(TABLE, 4, rows=True))
-def test_a_slip_is_undone_with_code_from_elsewhere_in_the_program(group, right, wrong, mended):
+@pytest.mark.parametrize(("group", "right", "wrong", "fixed"), rest_long(TABLE, 4, rows=True))
+def test_a_slip_is_undone_with_code_from_elsewhere_in_the_program(group, right, wrong, fixed):
     """A student writes the same code twice and forgets or mistakes it once."""
-    assert_undone(LAYERS, group, right, wrong, mended)
+    assert_undone(LAYERS, group, right, wrong, fixed)
 
 
 OTHER_FILE = """

@@ -114,9 +114,9 @@ def explanation_task(name: str, verdicts: bytes) -> ExplanationTask:
 
 def test_an_explainer_prefers_submissions_with_equal_verdicts():
     """An explainer stays with equal verdicts, where its cache helps, and no explainer is idle."""
-    turns = ExplanationQueue(
+    waiting = ExplanationQueue(
         explanation_task(f"{kind}{n}", kind.encode()) for n in range(3) for kind in "abb"
     )
-    taken = [turns.take(who).entry.name[0] for who in ("me", "you", "me", "you", "you", "me")]
+    taken = [waiting.take(who).entry.name[0] for who in ("me", "you", "me", "you", "you", "me")]
     assert taken == ["b", "a", "b", "a", "a", "b"]
-    assert [turns.take(who).entry.name[0] for who in ("you", "me", "you")] == ["b", "b", "b"]
+    assert [waiting.take(who).entry.name[0] for who in ("you", "me", "you")] == ["b", "b", "b"]

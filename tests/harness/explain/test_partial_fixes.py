@@ -57,9 +57,9 @@ def test_no_line_fixes_an_exercise_that_has_a_crashing_test(grade):
     """No edit is tried for a test that crashes."""
     crashes = "    if x.requires_grad:\n        os.abort()\n"
     told = failed_tests(grade, f"import os\n\ndef run_double(x):\n{crashes}    return 3 * x\n")
-    mended = [one.message for one in told.values() if "fixes" in one.message]
-    assert mended
-    assert not [message for message in mended if "fixes all failed tests" in message]
+    fixed = [one.message for one in told.values() if "fixes" in one.message]
+    assert fixed
+    assert not [message for message in fixed if "fixes all failed tests" in message]
 
 
 def test_no_line_of_a_two_line_edit_fixes_the_exercise_alone(grade):

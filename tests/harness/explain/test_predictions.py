@@ -78,7 +78,7 @@ ROWS = torch.tensor([0.0, 2.0, 0.0, 2.0])[:, None].expand(4, 4)
     ],
 )
 def test_a_dropout_is_described_by_factor_share_and_pattern(answer, whole, drop):
-    """Whole rows of zeros are fates of their own."""
+    """Whole rows of zeros are draws of their own."""
     assert dropped(answer, Call("run", {"x": whole}), "x") == drop
 
 

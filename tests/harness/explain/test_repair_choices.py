@@ -196,7 +196,7 @@ def test_another_edit_of_the_line_proves_it_if_the_likeliest_breaks_a_test(sourc
 
     proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
     assert proof is not None
-    assert proof.mended.places[0].new_source == "near = length + 2"
+    assert proof.repaired.places[0].new_source == "near = length + 2"
 
 
 def test_the_next_likely_line_proves_it_if_the_likeliest_breaks_a_test(sources):
@@ -213,7 +213,7 @@ def test_the_next_likely_line_proves_it_if_the_likeliest_breaks_a_test(sources):
 
     proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
     assert proof is not None
-    assert [one.source for one in proof.mended.places] == ["far = length * width"]
+    assert [one.source for one in proof.repaired.places] == ["far = length * width"]
 
 
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
@@ -275,7 +275,7 @@ def named_lines(
     unlikely: Sequence[RepairEdit] = (),
 ):
     """Returns the exercises for which a line is named, with its number."""
-    mender = ExerciseRepair(
+    repair = ExerciseRepair(
         sources,
         ADAPTERS,
         lambda exercise, besides, _: Found(
@@ -286,9 +286,9 @@ def named_lines(
     )
     return {
         name: attempt.choice.places[0].line
-        for attempt in mender.attempts(wrong_calls("run_a", "run_b"))
+        for attempt in repair.attempts(wrong_calls("run_a", "run_b"))
         if attempt.choice is not None
-        for name in attempt.mended
+        for name in attempt.fixed
     }
 
 
@@ -359,10 +359,10 @@ def unfixed_exercises(
 ) -> dict[str, bool]:
     """Returns the exercises that are searched without success, and whether unlikely edits too."""
     searches: dict[str, Found] = {}
-    mender = ExerciseRepair(
+    repair = ExerciseRepair(
         sources, ADAPTERS, lambda name, *_: searches.setdefault(name, Found((), lines))
     )
-    list(mender.attempts(wrong_calls(*names)))
+    list(repair.attempts(wrong_calls(*names)))
     return {name: True not in one.sufficed for name, one in searches.items()}
 
 

@@ -50,10 +50,10 @@ def test_a_course_row_adds_an_edit_that_the_engine_lacks(course):
     """An author adds five lines to cover a slip that the engine misses."""
     slips = load_slips(course(ROW))
     source = "def pixels(image, side):\n    return image.shape[0] * side\n"
-    mended = source.replace("* side", "* image.shape[1]")
+    fixed = source.replace("* side", "* image.shape[1]")
     subjects = {edit.applied(source): edit.subject for edit in edits_of(source, slips=slips)}
-    assert subjects[mended] == "how pixels are counted"
-    assert mended not in [edit.applied(source) for edit in edits_of(source)]
+    assert subjects[fixed] == "how pixels are counted"
+    assert fixed not in [edit.applied(source) for edit in edits_of(source)]
 
 
 def test_no_row_adds_a_keyword_that_the_call_already_has(course):

@@ -116,7 +116,7 @@ def test_a_judge_reads_a_task_without_the_people():
     """Infinite errors of kept verdicts cross as well."""
     people = dataclasses.replace(TASK.entry, authors=(Author("Alice Doe"),), late=True)
     named = dataclasses.replace(TASK, entry=people)
-    assert Task.from_json(json.loads(json.dumps(named.alone.as_json()))) == TASK
+    assert Task.from_json(json.loads(json.dumps(named.without_people.as_json()))) == TASK
 
 
 def test_a_task_that_was_not_graded_costs_no_points():

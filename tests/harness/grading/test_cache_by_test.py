@@ -296,8 +296,8 @@ def test_a_submission_whose_import_timed_out_is_not_imported_again(tmp_path: Pat
     assert told == [(test.status, test.message, test.where) for test in before.tests]
     assert (after.status, after.message) == (before.status, before.message)
     (course.submissions / RIGHTLY / "adapters.py").write_text(RIGHT)
-    (mended,), _ = course.grade(tmp_path / "out", timeout=0.5)
-    assert mended.score == mended.max_score
+    (fixed,), _ = course.grade(tmp_path / "out", timeout=0.5)
+    assert fixed.score == fixed.max_score
 
 
 def verdicts_on(grade: Grade, exercise: str) -> list[Verdict]:

@@ -161,8 +161,8 @@ def test_other_wrong_tests_come_back_only_if_the_mistake_accounts_for_them():
         lambda _: answered(),
         NOTHING,
     )
-    mended = frozenset({"run_b/one", "run_b/two", "run_b/large"})
-    assert search.found() == {"run_b": Paid("run_a", CarriedPoints(IN_B, mended))}
+    fixed = frozenset({"run_b/one", "run_b/two", "run_b/large"})
+    assert search.found() == {"run_b": Paid("run_a", CarriedPoints(IN_B, fixed))}
 
 
 @pytest.mark.parametrize(

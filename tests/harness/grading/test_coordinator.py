@@ -15,7 +15,7 @@ from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.explanation import PENDING, Words
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading import coordinator
-from grader.grading.coordinator import Coordinator, ExplanationQueue, attempted, graded_alone
+from grader.grading.coordinator import Coordinator, ExplanationQueue, grade_with_retry, graded_alone
 from grader.grading.job.client import JobClient, JobLost
 from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task, hashed
 from grader.intake.entry import Entry
@@ -101,7 +101,7 @@ def test_a_submission_is_tried_once_more_after_its_judge_is_lost(
     job, stopping = AnsweringJob(lost), threading.Event()
     if stops:
         stopping.set()
-    grade = attempted(job, task_of("alice"), SETTINGS, stopping)
+    grade = grade_with_retry(job, task_of("alice"), SETTINGS, stopping)
     assert (len(job.asked), grade.status, grade.message) == (asked, status, message)
     assert (grade.submission, grade.submission_hash == "hash") == ("alice", message is not None)
 
@@ -112,12 +112,12 @@ def test_a_submission_is_tried_once_more_after_its_judge_is_lost(
 def test_explainers_begin_with_the_largest_group_and_stay_with_it():
     """A second explainer takes another group, and helps when no group is left to begin."""
     names = {b"few": "ab", b"many": "cdef", b"one": "g"}
-    turns = ExplanationQueue(
+    waiting = ExplanationQueue(
         question_on(name, verdicts) for verdicts, own in names.items() for name in own
     )
 
     def taken(explainer: str) -> str:
-        return turns.take(explainer).entry.name
+        return waiting.take(explainer).entry.name
 
     assert [taken("first"), taken("first")] == ["c", "d"]
     assert [taken("second"), taken("second")] == ["a", "b"]
@@ -125,7 +125,7 @@ def test_explainers_begin_with_the_largest_group_and_stay_with_it():
     assert taken("second") == "e", "it helps"
     assert taken("first") == "f"
     with pytest.raises(ValueError, match="empty"):
-        turns.take("first")
+        waiting.take("first")
 
 
 # --- The pool -----------------------------------------------------------------------------------

@@ -144,8 +144,8 @@ def test_only_a_test_that_passed_without_right_values_gets_a_remark(status, valu
 
 def back(tests: list[Verdict], uses: Uses, cost: float = 0.0, percent: float = 100.0) -> Any:
     """Returns the points that come back to `run_b`, whose failed tests the mistake explains."""
-    mended = frozenset(one.id for one in tests if one.status is FAILED and "loop" not in one.id)
-    paid = {"run_b": Paid("run_a", CarriedPoints(IN_B, mended))}
+    fixed = frozenset(one.id for one in tests if one.status is FAILED and "loop" not in one.id)
+    paid = {"run_b": Paid("run_a", CarriedPoints(IN_B, fixed))}
     return carried_points(tests, paid, uses, {"torch.add": cost}, percent)
 
 

@@ -75,7 +75,7 @@ def test_an_entry_crosses_to_the_intake_process_without_its_authors() -> None:
     entry = Entry(
         "a", Path("d.zip"), (Piece("x", ""),), (ALICE,), True, 3, left_out=("One.",), refused="no"
     )
-    found = Entry.from_json(json.loads(json.dumps(entry.alone.as_json())))
+    found = Entry.from_json(json.loads(json.dumps(entry.without_people.as_json())))
     assert found == Entry("a", Path("d.zip"), (Piece("x", ""),), left_out=("One.",), refused="no")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from grader.core.verdict import Grade, Where
 from grader.reports.export.github import classroom_result, encoded
+from grader.reports.standing import OUR_FAULT
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded, unreadable
 
@@ -115,6 +116,7 @@ def test_an_assignment_becomes_a_hundred_tests_at_most() -> None:
     """More tests would make the log too long to read."""
     result = read_result(grade_with_shares(0.5, 1, points=(600, 400)))
     assert len(result["tests"]) == 100
+    assert result["tests"][0]["name"].endswith(", part 1 of 60")
     assert classroom_points(result) == pytest.approx(700)
     assert table_points(result) == pytest.approx(700)
 
@@ -158,4 +160,4 @@ def test_a_submission_without_any_verdict_says_why() -> None:
         result = read_result(grade)
         assert (result["status"], result["max_score"]) == ("error", 0)
         (test,) = result["tests"]
-        assert test["message"] == f"not graded, by the grader's fault: {why}"
+        assert test["message"] == f"not graded, {OUR_FAULT}: {why}"

@@ -188,8 +188,8 @@ def test_a_column_may_be_named_by_title_number_or_both(tmp_path: Path, name: str
 @pytest.mark.parametrize(
     ("header", "column", "words"),
     [
-        (GRADEBOOK.replace("Attention (", "Homework ("), None, "no column is surely"),
-        (GRADEBOOK.replace("Quiz 1", "Attention"), None, "no column is surely"),
+        (GRADEBOOK.replace("Attention (", "Homework ("), None, "uncertain which column"),
+        (GRADEBOOK.replace("Quiz 1", "Attention"), None, "uncertain which column"),
         (GRADEBOOK, "Final Grade", "no columns are called 'Final Grade'"),
         (GRADEBOOK, "Homework", "name one with --column.* 'Quiz 1 .12.', 'Attention .87568490.'$"),
         (GRADEBOOK.replace(",5,10,", ",5,(read only),"), None, "marked read only"),

@@ -193,7 +193,7 @@ SCALE = WORKSHEET.replace('"Maximum grade"', "Scale").replace("10.00", '"Poor, G
         (WORKSHEET.replace("Participant 12", "Bob"), None, "not a grading worksheet"),
         ("", None, "not a grading worksheet"),
         (WORKSHEET.splitlines()[0], None, "not a grading worksheet"),
-        (SCALE, None, "not sure, or grades are no points.*--column.*'Scale'"),
+        (SCALE, None, "uncertain, or grades are words of a scale.*--column.*'Scale'"),
         (WORKSHEET.replace("10.00", "Good"), None, "not graded in points: .* says 'Good'"),
         (WORKSHEET, "Mark", "no columns are called 'Mark'"),
     ],

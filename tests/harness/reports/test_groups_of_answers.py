@@ -219,10 +219,10 @@ def test_an_exception_on_an_unusual_shape_does_not_split_a_group():
 @pytest.mark.unit
 def test_a_fixed_test_does_not_split_a_group():
     """Submissions graded before and after the fix had different inputs. That test is ignored."""
-    plain, mended = answer(1.0, 2.0), answer(3.0, test="mended")
-    before = WrongAnswers("run", (plain, mended))
-    after = WrongAnswers("run", (plain, replace(mended, numbers=(4.0, 5.0), inputs="y")))
-    unlike = WrongAnswers("run", (plain, replace(mended, numbers=(4.0,))))
+    plain, fixed = answer(1.0, 2.0), answer(3.0, test="fixed")
+    before = WrongAnswers("run", (plain, fixed))
+    after = WrongAnswers("run", (plain, replace(fixed, numbers=(4.0, 5.0), inputs="y")))
+    unlike = WrongAnswers("run", (plain, replace(fixed, numbers=(4.0,))))
     wrong = {"a": [before], "b": [after], "c": [unlike]}
     assert [group.members for group in clusters_of(wrong)] == [["a", "b"], ["c"]]
 

@@ -20,8 +20,8 @@ from grader.core.verdict import (
 )
 from grader.explain.mistakes.clusters import FILE, NamedMistake, write_file
 from grader.reports.pages.class_data import ClassData, ClassEntry
-from grader.reports.pages.class_needs import UnknownCluster, nameless, needs
 from grader.reports.pages.graded import Graded
+from grader.reports.pages.open_decisions import UnknownCluster, open_decisions, unknown_clusters
 from grader.results.results import Results
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_settling, a_test
@@ -48,7 +48,7 @@ def asked(found: ClassData, *groups: UnknownCluster, **unsure: str) -> list[tupl
             one.title,
             {words: [entry.name for entry in about] for words, about in one.by_words.items()},
         )
-        for one in needs(found, a_settling(unsure=unsure), groups)
+        for one in open_decisions(found, a_settling(unsure=unsure), groups)
     ]
 
 
@@ -79,16 +79,16 @@ def test_every_open_decision_names_its_submissions():
             entry_of("decided", status=unreadable, is_settled=True),
         ]
     )
-    open_decisions = needs(found, a_settling(unsure={"bo": "two rows fit"}), ())
+    decisions = open_decisions(found, a_settling(unsure={"bo": "two rows fit"}), ())
     # Decisions for everybody may give them points.
-    assert "0 points" not in " ".join(one.advice for one in open_decisions)
-    assert [one.alarm for one in open_decisions] == [True, False, False, False, False]
+    assert "0 points" not in " ".join(one.advice for one in decisions)
+    assert [one.alarm for one in decisions] == [True, False, False, False, False]
     assert asked(found, a_group("one", "two"), bo="two rows fit", gone="unknown") == [
         ("not-graded", 1, "NOT GRADED", {"a; b": ["lost"]}),
         (
             "contested",
             2,
-            "in one person’s name with others",
+            "that share an author with another",
             {"Ann Lee: also two": ["one"], "Ann Lee: also one": ["two"]},
         ),
         ("unsure", 1, "of an uncertain author", {"two rows fit": ["bo"]}),
@@ -114,11 +114,11 @@ def test_every_open_decision_names_its_submissions():
 def test_a_late_submission_asks_for_the_rule_or_for_its_time():
     """Where the rule is written, only the time is missing."""
     found = ClassData([entry_of("ann", undecided="marked late by the platform")])
-    (ruleless,) = needs(found, a_settling())
+    (ruleless,) = open_decisions(found, a_settling())
     assert ruleless.title == "late, and nothing says what that costs"
     assert "write the rule, [tool.grader.late]" in ruleless.advice
     rule = LateRule(due=datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC))
-    (untimed,) = needs(found, a_settling(rule=rule, marked=frozenset({"ann"})))
+    (untimed,) = open_decisions(found, a_settling(rule=rule, marked=frozenset({"ann"})))
     assert untimed.title == "late, and no time says by how much"
     assert untimed.advice.startswith("Nothing is taken off until you say when they handed in")
 
@@ -129,14 +129,14 @@ def test_submissions_without_a_time_are_an_open_decision_if_there_is_a_late_rule
     people = {name: (Author(name),) for name in ("ann", "cy")} | {"dee": ()}
     rule = LateRule(due=datetime.datetime(2026, 10, 1, tzinfo=datetime.UTC))
     known = {"people": people, "times": {"ann": rule.due}}
-    (untimed,) = needs(found, a_settling(rule=rule, **known))
+    (untimed,) = open_decisions(found, a_settling(rule=rule, **known))
     assert untimed.in_short == (
         "1 without a time, although there is a late rule",
         "grader decide RESULTS times FILE.csv",
     )
     assert [entry.name for entry, _ in untimed.about] == ["cy"]
-    assert needs(found, a_settling(**known)) == []
-    assert needs(found, a_settling(rule=rule, marked=frozenset({"ann"}), **known)) == []
+    assert open_decisions(found, a_settling(**known)) == []
+    assert open_decisions(found, a_settling(rule=rule, marked=frozenset({"ann"}), **known)) == []
 
 
 def test_tests_that_may_be_faulty_are_an_open_decision():
@@ -145,7 +145,7 @@ def test_tests_that_may_be_faulty_are_an_open_decision():
     for name in ("ann", "bob", "cy", "dee", "eve"):
         tests = [a_test("vx"), a_test("gx", Status.FAILED)]
         found.add(Graded.of(a_grade(name, *tests)), (), ())
-    (weak,) = needs(found, a_settling())
+    (weak,) = open_decisions(found, a_settling())
     assert weak.in_short == (
         "1 exercise has tests that may be faulty",
         "grader decide RESULTS taken-out TEST --reason …",
@@ -161,7 +161,7 @@ def test_tests_that_may_be_faulty_are_an_open_decision():
             for kind in "vg"
         ]
         found.add(Graded.of(a_grade(name, *tests)), (), ())
-    (weak,) = needs(found, a_settling())
+    (weak,) = open_decisions(found, a_settling())
     assert weak.in_short[0] == "2 exercises have tests that may be faulty"
 
 
@@ -189,7 +189,7 @@ def stored(folder: Path, *pictures: Picture) -> tuple[Results, list[ClassEntry]]
 def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path):
     """A submission with answers of its own is in no group. A name replaces the suspicion."""
     results, entries = stored(tmp_path)
-    (group,) = nameless(results, entries[1:])
+    (group,) = unknown_clusters(results, entries[1:])
     assert (group.said, group.named, group.also) == ("run_x: a.py:3?", False, ("run_y",))
     assert [entry.name for entry in group.members] == ["bob"]
     assert (group.tests, group.picture) == (("vx",), None)
@@ -200,7 +200,7 @@ def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path)
     ]
     named = NamedMistake(Diagnosis("half", "You take half.", "How much?"), wrong(1.0, 2.0))
     write_file(tmp_path / FILE, [named])
-    (group,) = nameless(results, entries)
+    (group,) = unknown_clusters(results, entries)
     assert (group.said, group.named, len(group.members)) == ("run_x: named half", True, 2)
 
 
@@ -238,7 +238,7 @@ def test_the_first_values_of_a_wrong_answer_are_shown_beside_the_expected(
 ):
     """Six rows and eight columns fit. Values within a thousandth are the same."""
     results, entries = stored(tmp_path, picture)
-    (group,) = nameless(results, entries)
+    (group,) = unknown_clusters(results, entries)
     assert group.picture is not None
     assert group.picture.what == what
     assert [[*row] for row in group.picture.got] == got
@@ -251,10 +251,11 @@ def test_the_first_values_of_a_wrong_answer_are_shown_beside_the_expected(
 
 
 def test_the_smallest_picture_of_the_groups_own_tests_is_shown(tmp_path: Path):
-    """A picture of another test shows another answer."""
+    """A picture of another test shows another answer; one without its numbers shows none."""
     large, small = a_picture((3,), [1, 2, 3], [3, 2, 1]), a_picture((2,), [1, 2], [2, 1])
     other = Picture("t.py::gx", "the result", (), (), (1.0,), (2.0,))
-    results, entries = stored(tmp_path, large, small, other)
-    (group,) = nameless(results, entries)
+    unsound = [a_picture((1,), [1], []), a_picture((0,), [], []), a_picture((3,), [1], [2])]
+    results, entries = stored(tmp_path, large, small, other, *unsound)
+    (group,) = unknown_clusters(results, entries)
     assert group.picture is not None
     assert group.picture.what == "the result, shape [2], in vx"

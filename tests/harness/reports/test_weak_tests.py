@@ -11,8 +11,8 @@ from rich.console import Console
 
 from grader.core.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
 from grader.reports.pages.class_data import ClassData
-from grader.reports.pages.class_needs import weak
 from grader.reports.pages.graded import Graded
+from grader.reports.pages.open_decisions import doubted
 from grader.reports.suite_quality import (
     exercises_of,
     histogram,
@@ -92,7 +92,7 @@ def test_a_page_complains_of_the_tests_that_the_command_complains_of():
     for one in grades:
         page.add(Graded.of(one), (), ())
     assert [*page.suite.values()] == exercises_of(grades)
-    assert [*weak(page)] == remarks(*grades) == []
+    assert [*doubted(page)] == remarks(*grades) == []
 
 
 def test_submissions_of_two_suites_are_counted_together():

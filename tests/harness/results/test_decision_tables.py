@@ -336,16 +336,16 @@ def test_a_decided_time_replaces_those_of_tables_and_platforms(tmp_path: Path) -
 
 
 def test_the_late_rule_is_the_assignments_own_or_the_batchs(tmp_path: Path) -> None:
-    """A rule that was mended after the batch counts, unless it is another assignment's."""
+    """A rule that was fixed after the batch counts, unless it is another assignment's."""
     stored = LateRule(due=datetime.datetime(2026, 10, 1), zone="UTC", percent=10)
     a_class(tmp_path / "results")
     with Store.open(tmp_path / "results", "Attention") as store:
         store.set_late_rule(stored)
     results = Store.read(tmp_path / "results")
     table = '[tool.grader]\nname = "Attention"\n[tool.grader.exercises]\nrun_x = 1\n'
-    mended = f"{table}[tool.grader.late]\ndue = 2026-10-03T23:59:00Z\n"
-    write_files(tmp_path / "own", {"pyproject.toml": mended})
-    write_files(tmp_path / "other", {"pyproject.toml": mended.replace("Attention", "Other")})
+    fixed = f"{table}[tool.grader.late]\ndue = 2026-10-03T23:59:00Z\n"
+    write_files(tmp_path / "own", {"pyproject.toml": fixed})
+    write_files(tmp_path / "other", {"pyproject.toml": fixed.replace("Attention", "Other")})
     (tmp_path / "none").mkdir()
     own = open_settling(results, start=tmp_path / "own").rule
     assert own is not None

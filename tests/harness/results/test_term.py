@@ -92,8 +92,8 @@ def run_term(folder: Path, step: Run) -> Path:
     course, out = folder / "course", folder / "out"
     write_files(course, TINY | {"tests/conftest.py": CONFTEST})
     tests = course / "tests/hidden/test_tiny.py"
-    mended = tests.read_text()
-    head, row, tail = mended.partition("def test_counts_a_row")
+    fixed = tests.read_text()
+    head, row, tail = fixed.partition("def test_counts_a_row")
     tests.write_text(head + row + tail.replace(MENDED, WRONG, 1))
     roster = folder / "gradebook.csv"
     people = [re.split(r"_(?:LATE_)?", name)[:2] for name in {**FIRST, **SECOND}]
@@ -106,7 +106,7 @@ def run_term(folder: Path, step: Run) -> Path:
     options = ("--roster", roster, "--out", out, "--seed", 7, "--jobs", 1)
 
     step("batch", first, *options, cwd=course)
-    tests.write_text(mended)
+    tests.write_text(fixed)
     (course / "run.log").write_text("")
     step("batch", first, *options, "--no-explain", cwd=course)
     shutil.copy(course / "run.log", folder / "after_mending.log")

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from grader.core.assignment import BadAssignment
+from grader.core.files import PASSABLE, new_scratch
 from grader.core.processes import Allowance, is_alive
-from grader.core.scratch import PASSABLE, new_scratch
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call

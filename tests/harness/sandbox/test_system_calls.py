@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from grader.core.assignment import find_assignment
+from grader.core.files import PASSABLE, new_scratch
 from grader.core.processes import Allowance
-from grader.core.scratch import PASSABLE, new_scratch
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call
 from grader.grading.fingerprints import hashes_by_test

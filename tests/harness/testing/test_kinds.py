@@ -274,7 +274,7 @@ def test_the_part_that_does_not_fit_is_named(annotation, value, said):
 
 def test_missing_and_superfluous_fields_are_named():
     (found,) = kind_of(Pair).misfits(Named("Pair", {"first": 1, "last": 2}), NOTHING)
-    assert (found.place, found.absent, found.beyond) == ("", ("rest",), ("last",))
+    assert (found.place, found.missing, found.extra) == ("", ("rest",), ("last",))
 
 
 def test_values_reach_tests_as_the_assignment_declares_them():
@@ -298,11 +298,11 @@ def test_values_reach_tests_as_the_assignment_declares_them():
         (int | float, 1, 1),
         (collections.abc.Iterable[float], [1], [1.0]),
     ]:
-        taken = kind_of(annotation).taken(value)
-        assert taken == expected
-        assert type(taken) is type(expected)
-    assert type(kind_of(frozenset[int]).taken({1})) is frozenset
-    assert isinstance(kind_of(list[float]).taken([1])[0], float)
+        converted = kind_of(annotation).converted(value)
+        assert converted == expected
+        assert type(converted) is type(expected)
+    assert type(kind_of(frozenset[int]).converted({1})) is frozenset
+    assert isinstance(kind_of(list[float]).converted([1])[0], float)
 
 
 def test_plurals_and_articles_are_english():

@@ -271,6 +271,16 @@ TRACED = [
     (("y = x.detach()", "z = x.detach()", "return y * z + x"), Traced.GRADIENT, None),
     (("y = x.detach()", "z = x.detach()", "return y * z"), Traced.GRADIENT, None),
     (("with torch.no_grad():", "    y = 2 * x", "return y"), Traced.GRADIENT, 1),
+    (
+        ("with torch.set_grad_enabled(True):", "    with torch.no_grad(): y = 2 * x", "return y"),
+        Traced.GRADIENT,
+        2,
+    ),
+    (
+        ("torch.set_grad_enabled(False)", "y = 2 * x", "torch.set_grad_enabled(True)", "return y"),
+        Traced.GRADIENT,
+        None,
+    ),
     (("return cut(x)", "def cut(x):", "    return x.detach()"), Traced.GRADIENT, 1),
     (("return 2 * x",), Traced.GRADIENT, None),
     (("y = x.detach()", "return (x > 0).float()"), Traced.GRADIENT, None),

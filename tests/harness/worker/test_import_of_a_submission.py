@@ -17,7 +17,7 @@ import pytest
 
 from grader.core.wire.calls import ImportReport
 from grader.worker import packages
-from grader.worker.loading import EngineIsNotHere, load
+from grader.worker.loading import EngineBlocker, load
 from grader.worker.packages import ImportClock, is_installed, load_ahead, make_room, package_folders
 from grader.worker.stubs import OwnDistributions
 
@@ -164,7 +164,7 @@ def test_the_engine_cannot_be_imported(loaded):
 
 
 def test_a_grader_of_the_submissions_own_is_found(tmp_path):
-    finder = EngineIsNotHere([str(tmp_path)])
+    finder = EngineBlocker([str(tmp_path)])
     with pytest.raises(ModuleNotFoundError, match="No module named 'grader'") as caught:
         finder.find_spec("grader", None)
     assert caught.value.name == "grader"

@@ -36,7 +36,7 @@ from grader.worker.observing.expression import (
     signature_in_words,
     walk_without,
 )
-from grader.worker.observing.lines import OfWhatWasHandedIn, make_workplace
+from grader.worker.observing.lines import WorkplaceFinder, make_workplace
 from grader.worker.observing.recording import Recorder
 
 pytestmark = pytest.mark.unit
@@ -248,7 +248,11 @@ def test_a_parameter_is_made_of_copies(shop):
         (torch.empty(2, device="meta"), "float32[2] on meta"),
         (None, "None"),
         (True, "True"),
-        ("a" * 50, f"'{'a' * 39}"),
+        ("a" * 38, f"'{'a' * 38}'"),
+        ("a" * 39, f"'{'a' * 38}…"),
+        (-(10**38), f"-1{'0' * 38}"),
+        (10**40, None),
+        pytest.param(10**5000, None, id="digits"),
         ([1, 2], "[1, 2]"),
         ((1,), "(1,)"),
         ((1, 2, 3, 4), "(1, 2, 3, 4)"),
@@ -360,7 +364,7 @@ def test_modules_of_the_workplace_are_the_handed_in_ones(tmp_path, monkeypatch):
     for folder in (root, place):
         (folder / "lib").mkdir(parents=True)
         (folder / "lib" / "of_it.py").write_text("")
-    finder = OfWhatWasHandedIn(root, place)
+    finder = WorkplaceFinder(root, place)
     monkeypatch.chdir(place)
     wanted = str(root / "lib" / "of_it.py")
     assert finder.find_spec("of_it", [str(place / "lib")]).origin == wanted

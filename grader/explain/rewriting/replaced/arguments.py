@@ -29,9 +29,9 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     subject = f"the order of the arguments of `{name}`" if name else "the order of arguments"
     values = [keyword.value for keyword in node.keywords if keyword.arg]
     for parts in (node.args, values):
-        yield from _orders(setting, node, parts, "arguments", subject)
+        yield from _reordered(setting, node, parts, "arguments", subject)
     if len(node.args) == len(values) == 1:
-        yield from _orders(setting, node, [*node.args, *values], "arguments", subject)
+        yield from _reordered(setting, node, [*node.args, *values], "arguments", subject)
 
 
 def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:
@@ -41,7 +41,7 @@ def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:
         parts = [one for one in node.args if one.arg not in ("self", "cls")]
         without_default = parts[: len(parts) - len(node.defaults)]
         subject = f"the order of the parameters of `{function.name}`"
-        yield from _orders(setting, function, without_default, "parameters", subject)
+        yield from _reordered(setting, function, without_default, "parameters", subject)
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
@@ -59,15 +59,15 @@ def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
         subject = "the order of indices"
     else:
         subject = "the order of values"
-    yield from _orders(setting, node, node.elts, "elements", subject)
+    yield from _reordered(setting, node, node.elts, "elements", subject)
 
 
 def entries(setting: Setting, node: ast.Dict) -> Iterator[Draft]:
     """Yields swapped values of a dict."""
-    yield from _orders(setting, node, node.values, "elements", "the order of values")
+    yield from _reordered(setting, node, node.values, "elements", "the order of values")
 
 
-def _orders(
+def _reordered(
     setting: Setting, node: ast.AST, parts: Sequence[ast.expr | ast.arg], kind: str, subject: str
 ) -> Iterator[Draft]:
     fixed = [isinstance(part, ast.Starred) for part in parts]
@@ -94,7 +94,7 @@ def _orders(
 _Bounds = tuple[str, ...]
 
 
-def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+def range_bounds(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     """Yields other bounds and steps of a `range` or an `arange`."""
     name = callee(node)
     if name not in ("arange", "range") or not 1 <= len(node.args) <= 3:
@@ -104,12 +104,12 @@ def strides(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     start = setting.outer_span(node.args[0]).start
     end = setting.outer_span(node.args[-1]).end
     subject = f"where `{name}` begins and ends"
-    for cost, bounds in _others(setting, node.args):
+    for cost, bounds in _other_bounds(setting, node.args):
         piece = Replacement(start, end, ", ".join(bounds))
         yield Draft("range", cost, subject, node, (piece,), start)
 
 
-def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _Bounds]]:
+def _other_bounds(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _Bounds]]:
     texts = [setting.outer_text(one) for one in given]
     first = texts[0] if len(given) > 1 else "0"
     stop = given[1] if len(given) > 1 else given[0]
@@ -133,8 +133,7 @@ def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _B
             bare = setting.outer_text(part)
     if whole is not None:
         yield SLIP, (first, whole, "2")
-        yield CHANGE, (first, whole)
-        yield CHANGE, (whole,) if first == "0" else (first, last, "2")
+        yield CHANGE, (whole,) if first == "0" else (first, whole)
     if bare is not None:
         yield CHANGE, (first, bare, "2")
     yield WRAP, (first, last, "2")
@@ -150,7 +149,7 @@ def _others(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[float, _B
 
 
 def _shifted(setting: Setting, node: ast.expr) -> tuple[str, int] | None:
-    """Returns the bound and the number of `bound + number` or `bound - number`, or None."""
+    """Returns the bound and the signed number of `bound + 1` or `bound - 1`, or None."""
     match node:
         case ast.BinOp(
             left=bound, op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=int(by))

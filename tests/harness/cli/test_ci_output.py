@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.actions import LiveResults, tell_github
+from grader.cli.ci_output import LiveResults, tell_github
 from grader.reports.export.gradescope import Display, not_graded
 from grader.reports.export.scores import ExportRefused
 from tests.harness.ci_fixtures import mixed_grade

@@ -1,4 +1,4 @@
-"""Removal of folders, files written whole, and scratch folders that live as long as a command.
+"""Removal of folders, files that are written whole, and scratch folders of a command.
 
 All scratch folders lie in one folder of the grader's own. Each holds a file that names the folder
 and that the command keeps locked (flock(2)). The kernel releases the lock when the last process
@@ -54,10 +54,11 @@ def removed_afterwards(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replaced(file: Path) -> Iterator[Path]:
-    """Provides a file to write, which takes the place of another at the end; no part of it stays.
+    """Provides a new file to write, which takes the place of another one at the end.
 
-    The file is new: an earlier owner of the folder may have laid a link in its place. It has the
-    ordinary permissions of the one that it replaces. A device or a pipe is written to as it is.
+    After an exception nothing of the new file stays. It is always made, because an earlier owner of
+    the folder may have laid a link in its place. It has the ordinary permissions of the other one.
+    A device or a pipe is written to as it is.
     """
     if file.parent == _DEVICES or (file.exists() and not file.is_file() and not file.is_dir()):
         yield file
@@ -142,7 +143,7 @@ def opened(name: str, within: int | None = None, to_change: bool = False) -> Ite
 
 
 def _open_up(name: str, within: int | None) -> None:
-    """Lets the owner into a folder; not into one that a link points at."""
+    """Lets the owner into a folder, but not into one that a link points at."""
     path_only = getattr(os, "O_PATH", None)
     if path_only is None:  # no Linux: there a mode is changed without following links
         os.chmod(name, _FOR_ITS_OWNER, dir_fd=within, follow_symlinks=False)

@@ -18,10 +18,10 @@ from grader.results.decisions.settlement import RULE
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
-_MOST = 30
+_MOST_CLUSTERS = 30
 _ROWS, _COLUMNS = 6, 8
 # Values with a smaller difference, absolute or relative to the larger one, are shown as equal.
-_SAME = 1e-3
+_SAME_WITHIN = 1e-3
 
 
 # One value of a tensor, and whether it differs from the expected value.
@@ -52,8 +52,8 @@ class UnknownCluster:
     sources: tuple[tuple[str, Excerpt], ...]
 
 
-def nameless(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownCluster]:
-    """Returns the groups of a class with two members or more, the largest first.
+def unknown_clusters(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownCluster]:
+    """Returns the clusters of a class with two members or more, the largest first.
 
     Raises:
         BadNames: if the instructor's names of mistakes cannot be read.
@@ -61,46 +61,47 @@ def nameless(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownClu
     """
     by_name = {entry.submission: entry for entry in entries}
     names = read_names(results.folder)
-    groups = [one for one in clusters_of(results.wrong_answers()) if len(one.members) >= AT_LEAST]
-    return [_shown(group, names, by_name, results) for group in groups[:_MOST]]
+    clusters = [one for one in clusters_of(results.wrong_answers()) if len(one.members) >= AT_LEAST]
+    return [_shown(cluster, names, by_name, results) for cluster in clusters[:_MOST_CLUSTERS]]
 
 
 def _shown(
-    group: AnswerCluster,
+    cluster: AnswerCluster,
     names: Sequence[NamedMistake],
     by_name: Mapping[str, ClassEntry],
     results: Results,
 ) -> UnknownCluster:
-    called = name_of(group, names)
+    called = name_of(cluster, names)
     return UnknownCluster(
-        id=group.id,
-        said=suspected(group, called),
+        id=cluster.id,
+        said=suspected(cluster, called),
         named=called is not None,
-        also=tuple(one_line(one.exercise) for one in group.also),
-        members=tuple(by_name[name] for name in group.members if name in by_name),
-        tests=tuple(one_line(name_of_test(test), 120) for test in group.tests),
-        case=one_line(case_in_words(group.smallest), 400),
-        picture=_picture(group, results),
-        sources=tuple((one_line(name, 80), excerpt) for name, excerpt in group.sources),
+        also=tuple(one_line(one.exercise) for one in cluster.also),
+        members=tuple(by_name[name] for name in cluster.members if name in by_name),
+        tests=tuple(one_line(name_of_test(test), 120) for test in cluster.tests),
+        case=one_line(case_in_words(cluster.smallest), 400),
+        picture=_picture(cluster, results),
+        sources=tuple((one_line(name, 80), excerpt) for name, excerpt in cluster.sources),
     )
 
 
-def _picture(group: AnswerCluster, results: Results) -> ShownTensor | None:
-    """Returns the smallest picture of the first member, from a test that the group fails."""
-    grades = results.grades_of(group.members[:1], whole=True)
-    seen = [one for grade in grades for one in grade.evidence.pictures if one.test in group.tests]
-    return _beginning(min(seen, key=lambda one: len(one.expected))) if seen else None
+def _picture(cluster: AnswerCluster, results: Results) -> ShownTensor | None:
+    """Returns the smallest picture of the first member, from a test that the cluster fails."""
+    grades = results.grades_of(cluster.members[:1], whole=True)
+    pictures = (one for grade in grades for one in grade.evidence.pictures if one.is_sound)
+    own = [one for one in pictures if one.test in cluster.tests]
+    return _beginning(min(own, key=lambda one: len(one.expected))) if own else None
 
 
 def _is_same(one: float, two: float) -> bool:
     both_nan = math.isnan(one) and math.isnan(two)
-    return both_nan or math.isclose(one, two, rel_tol=_SAME, abs_tol=_SAME)
+    return both_nan or math.isclose(one, two, rel_tol=_SAME_WITHIN, abs_tol=_SAME_WITHIN)
 
 
 def _beginning(picture: Picture) -> ShownTensor:
     width = picture.shape[-1] if picture.shape else 1
     expected, got = [], []
-    for start in range(0, min(len(picture.expected), _ROWS * width), max(width, 1)):
+    for start in range(0, min(len(picture.expected), _ROWS * width), width):
         end = start + min(width, _COLUMNS)
         wanted, came = picture.expected[start:end], picture.got[start:end]
         wrong = [not _is_same(one, two) for one, two in zip(wanted, came, strict=True)]
@@ -151,15 +152,15 @@ def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntr
     return found
 
 
-def needs(
-    found: ClassData, settling: Settling, groups: Sequence[UnknownCluster] = ()
+def open_decisions(
+    found: ClassData, settling: Settling, clusters: Sequence[UnknownCluster] = ()
 ) -> list[OpenDecision]:
-    """Returns the open decisions, the most urgent first; `groups` are those of wrong answers."""
-    return [need for need in _all(found, settling, groups) if need.count]
+    """Returns the open decisions, the most urgent first; `clusters` are those of wrong answers."""
+    return [one for one in _all(found, settling, clusters) if one.count]
 
 
 def _all(
-    found: ClassData, settling: Settling, groups: Sequence[UnknownCluster]
+    found: ClassData, settling: Settling, clusters: Sequence[UnknownCluster]
 ) -> Iterator[OpenDecision]:
     yield OpenDecision(
         "not-graded",
@@ -171,7 +172,7 @@ def _all(
     )
     yield OpenDecision(
         "contested",
-        "in one person’s name with others",
+        "that share an author with another",
         "Exports leave all of them out until you say which one counts.",
         tuple(_contested(found)),
         "grader decide RESULTS taken-instead PERSON SUBMISSION",
@@ -220,14 +221,14 @@ def _all(
     )
     yield OpenDecision(
         "weak",
-        ("exercise has" if len(doubted := [*weak(found)]) == 1 else "exercises have")
+        ("exercise has" if len(lines := [*doubted(found)]) == 1 else "exercises have")
         + " tests that may be faulty",
         "Everyone fails them, or otherwise correct submissions do. If such a test is wrong, fix "
         "it and run the batch again, which runs that test alone, or take it out.",
         command="grader decide RESULTS taken-out TEST --reason …",
-        lines=tuple(doubted),
+        lines=tuple(lines),
     )
-    unnamed = [one for one in groups if not one.named and one.members]
+    unnamed = [one for one in clusters if not one.named and one.members]
     yield OpenDecision(
         "groups",
         ("group" if len(unnamed) == 1 else "groups")
@@ -240,7 +241,7 @@ def _all(
     )
 
 
-def weak(found: ClassData) -> Iterator[str]:
+def doubted(found: ClassData) -> Iterator[str]:
     """Yields the complaints about each exercise's tests, in one line, if there are some."""
     for one in found.suite.values():
         if said := [*complaints(one)]:

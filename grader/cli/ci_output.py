@@ -1,4 +1,4 @@
-"""The output of a step of GitHub Actions, and Gradescope's results file during grading."""
+"""The outputs of `grader run` for CI: a step of GitHub Actions, Gradescope's results file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
 
 
 def _append(variable: str, text: str) -> None:
-    """Appends to the file that an environment variable names; outside of GitHub, none is set."""
+    """Appends to the file that an environment variable names; does nothing outside of GitHub."""
     file = os.environ.get(variable)
     if file:
         try:
@@ -76,10 +76,10 @@ class LiveResults:
         self._file = file
         self._display = display
         self._worth: Mapping[str, float] = {}
-        self._reached: dict[str, Verdict] = {}
+        self._verdicts: dict[str, Verdict] = {}
         self._arrived: queue.SimpleQueue[Verdict | None] = queue.SimpleQueue()
         self._ended = threading.Event()
-        self._writer = threading.Thread(target=self._write_what_arrives, daemon=True)
+        self._writer = threading.Thread(target=self._write_updates, daemon=True)
 
     def __enter__(self) -> LiveResults:
         self._write(progress({}, (), self._display))
@@ -92,7 +92,7 @@ class LiveResults:
             self.finish(not_graded(f"the grader stopped ({kind.__name__})"))
 
     def expect(self, worth: Mapping[str, float]) -> None:
-        """Notes the exercises that will be graded, with their points."""
+        """Sets the points of each exercise that will be graded."""
         self._worth = worth
         self._write(progress(worth, (), self._display))
 
@@ -107,16 +107,16 @@ class LiveResults:
         self._writer.join()
         self._write(results)
 
-    def _write_what_arrives(self) -> None:
+    def _write_updates(self) -> None:
         while (verdict := self._arrived.get()) is not None:
-            self._reached[verdict.id] = verdict
+            self._verdicts[verdict.id] = verdict
             with contextlib.suppress(queue.Empty):
                 while (more := self._arrived.get_nowait()) is not None:
-                    self._reached[more.id] = more
+                    self._verdicts[more.id] = more
                 return
             # A full disk must not end the grading; only `finish` raises.
             with contextlib.suppress(ExportRefused):
-                self._write(progress(self._worth, [*self._reached.values()], self._display))
+                self._write(progress(self._worth, [*self._verdicts.values()], self._display))
             self._ended.wait(_SECONDS_BETWEEN)
 
     def _write(self, results: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Turns drafts into changes that keep the program well formed and have an effect."""
+"""Checks that drafts of edits keep the program well formed and have an effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.explain.rewriting.program.source import Program
 _SKIPPED = {"ctx", "type_comment", "kind", "type_params"}
 
 
-class Trees:
+class TreeNumbers:
     """A numbering of syntax trees of a program and of its edits; equal trees have one number."""
 
     def __init__(self, program: Program) -> None:
@@ -74,7 +74,7 @@ _ATOMS = (*PRIMARY, ast.Constant, ast.JoinedStr)
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class CheckedDraft:
     """A well-formed draft, its edit, and the numbers of the new trees."""
 
     draft: Draft
@@ -84,15 +84,15 @@ class Finished:
     tree: int
 
 
-class Finishing:
+class DraftCheck:
     """A check of drafts against the program that they change."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._trees = Trees(program)
+        self._trees = TreeNumbers(program)
         self._parse = functools.cache(self._parsed)
 
-    def finish(self, draft: Draft) -> Finished | None:
+    def checked(self, draft: Draft) -> CheckedDraft | None:
         """Returns a draft with the parentheses that it needs; None if invalid or without effect."""
         program = self._program
         node = draft.node
@@ -117,9 +117,9 @@ class Finishing:
             edit = replace(edit, replacements=pieces)
         statement = program.home(node).statement
         whole = self._trees.number_after(statement, {node: number})
-        return Finished(draft, edit, number, statement, whole)
+        return CheckedDraft(draft, edit, number, statement, whole)
 
-    def tree_of_all(self, changes: Sequence[Finished]) -> int | None:
+    def tree_of_all(self, changes: Sequence[CheckedDraft]) -> int | None:
         """Returns a statement's tree number after several changes; None if they overlap."""
         own = (self._program.outer_span(one.draft.node) for one in changes)
         spans = sorted((span.start, span.end) for span in own)
