@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -226,13 +227,29 @@ def proved(
     """Returns the proof of a repair from an exercise's `failed` tests, or None if none passes.
 
     `passing` returns the tests that pass with given changes, one after another in one state. A
-    repair that breaks a test that is to be `kept` proves nothing; then spare edits of its line are
-    tried. If lines fix different tests, only the line that fixes the most is kept. A second
-    edit is dropped if the exercise does not need it.
+    repair that breaks a test that is to be `kept` proves nothing; then the others are tried, by
+    other edits and lines. The control: that test passes unedited. If lines fix different tests,
+    only the line that fixes the most is kept. A second edit is dropped if the exercise does not
+    need it.
     """
+
+    @functools.cache
+    def unedited() -> Collection[str]:
+        return passing({})
+
+    def fixed_by(one: RepairedExercise) -> list[frozenset[str]]:
+        """Returns the failed tests that pass with a repair, for each of its lines."""
+        fixed = []
+        for place in one.places:
+            right = passing(place.made.together_with(one.besides))
+            broken = frozenset(kept).difference(right)
+            is_harmful = bool(broken) and not broken.isdisjoint(unedited())
+            fixed.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
+        return fixed
+
     found: list[frozenset[str]] = []
     for one in repaired.choices():
-        repaired, found = one, _fixed_tests(one, failed, kept, passing)
+        repaired, found = one, fixed_by(one)
         if any(found):
             break
     if len(set(found)) > 1:
@@ -242,28 +259,9 @@ def proved(
         return None
     if repaired.besides is not None:
         alone = replace(repaired, besides=None, exercises=frozenset({exercise}))
-        if all(found[0] <= own for own in _fixed_tests(alone, found[0], kept, passing)):
+        if all(found[0] <= own for own in fixed_by(alone)):
             repaired = alone
     return Proved(repaired, found[0], frozenset(failed) - found[0])
-
-
-def _fixed_tests(
-    repaired: RepairedExercise,
-    failed: Collection[str],
-    kept: Collection[str],
-    passing: Callable[[Changes], Collection[str]],
-) -> list[frozenset[str]]:
-    """Returns the `failed` tests that pass with a repair, for each of its lines.
-
-    None counts if a test to be `kept` fails with it. The control: that test passes unedited.
-    """
-    found = []
-    for place in repaired.places:
-        right = passing(place.made.together_with(repaired.besides))
-        broken = frozenset(kept).difference(right)
-        is_harmful = bool(broken) and not broken.isdisjoint(passing({}))
-        found.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
-    return found
 
 
 def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:

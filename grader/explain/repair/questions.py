@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy
 import torch
 
 from grader.core.verdict import Aspect
+from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, is_row
 from grader.explain.mistakes.prediction import Catalogue, Numbers
 from grader.testing.outcome import Observation, Question
@@ -20,7 +23,8 @@ _ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}
 class CheckedCall:
     """A call of an exercise, whether its answer was right, and whether it had an answer.
 
-    The call is `provable` if right answers to it can be told from wrong ones.
+    The call is `provable` if right answers to it can be told from wrong ones. Its `size` is the
+    count of its values and characters, plus the sizes of its integers.
     """
 
     exercise: str
@@ -28,6 +32,11 @@ class CheckedCall:
     right: bool
     answered: bool = True
     provable: bool = True
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Counted once: a vocabulary has thousands of tokens, and calls are sorted many times.
+        object.__setattr__(self, "size", _size(self.question.call))
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -38,15 +47,6 @@ class CheckedCall:
     def is_plain(self) -> bool:
         """Returns whether the call tests values, in the usual or in other shapes."""
         return self.question.aspect in _ORDER
-
-    @property
-    def size(self) -> int:
-        """Returns the count of values and characters in a call, plus the sizes of its integers."""
-        call = self.question.call
-        arguments = call.arguments.values()
-        integers = sum(abs(value) for value in arguments if isinstance(value, int))
-        steps = ((*one.positional, *one.keywords.values()) for one in (*call.before, *call.then))
-        return integers + sum(map(_length, itertools.chain(arguments, *steps)))
 
 
 def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | None) -> bool:
@@ -108,9 +108,16 @@ def in_turn(questions: Iterable[CheckedCall], most: int) -> Iterator[CheckedCall
         yield from (one for one in turn if one is not None)
 
 
+def _size(call: Call) -> int:
+    arguments = call.arguments.values()
+    integers = sum(abs(value) for value in arguments if isinstance(value, int))
+    steps = ((*one.positional, *one.keywords.values()) for one in (*call.before, *call.then))
+    return integers + sum(map(_length, itertools.chain(arguments, *steps)))
+
+
 def _length(value: Value) -> int:
-    if isinstance(value, torch.Tensor):
-        return value.numel()
+    if isinstance(value, torch.Tensor | numpy.ndarray):
+        return math.prod(value.shape)
     if isinstance(value, dict):
         return sum(_length(one) for pair in value.items() for one in pair)
     if isinstance(value, list | tuple):

@@ -137,8 +137,8 @@ def schedule(
 ) -> tuple[list[FileEdit], int]:
     """Returns the edits to try, cheapest first, and how many of them are likely.
 
-    The order depends on the sources and the lines alone. `cleared` are the lines that right
-    exercises run.
+    The order depends on nothing but the sources, the lines, and the kinds of values that variables
+    held. `cleared` are the lines that right exercises run.
     """
     found: list[tuple[float, FileEdit]] = []
     observed = _observed(passed)

@@ -193,6 +193,7 @@ class Student(Maker):
             seed=self._seed,
             device=self.device,
             count_lines=True,
+            stays=self._gives_an_object,
         )
         answer = self._ask(call)
         if answer.raised is not None:
@@ -252,8 +253,12 @@ class Student(Maker):
             return None
 
     def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
-        device = {"device": self.device}
-        return Call(self.adapter.name, arguments, seed=self._seed, **(device | observe))
+        asked = {"device": self.device, "stays": self._gives_an_object, **observe}
+        return Call(self.adapter.name, arguments, seed=self._seed, **asked)
+
+    @property
+    def _gives_an_object(self) -> bool:
+        return isinstance(self.adapter.result, ObjectType)
 
     def _remember(
         self,

@@ -21,7 +21,7 @@ import os
 import shutil
 import sys
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures.thread import _WorkItem
 from pathlib import Path
@@ -225,6 +225,8 @@ class WorkplaceFinder(importlib.abc.MetaPathFinder):
 
 
 _MOST_LINES = 6
+# The most returns of a function at which its variables are looked at.
+_MOST_LOOKS = 20
 
 
 class Onlooker:
@@ -297,6 +299,7 @@ class LineFollower(Onlooker):
         self._lines = OwnLines(root)
         self._noted: dict[str, dict[int, None]] = {}
         self._seen: dict[str, dict[tuple[int, str], str]] = {}
+        self._looks = Counter[tuple[str, int]]()
         self._left, self._left_to_see = MAX_PASSED, MAX_SEEN
 
     @property
@@ -323,11 +326,18 @@ class LineFollower(Onlooker):
                 self._left -= 1
                 lines[line] = None
             if event == "return":
-                with contextlib.suppress(Exception):  # objects may be anything
-                    self._see(frame)
+                self._look(frame)
             return went_on
 
         return went_on
+
+    def _look(self, frame: FrameType) -> None:
+        """Notes the variables at the first returns of each function: a call has little time."""
+        function = frame.f_code.co_filename, frame.f_code.co_firstlineno
+        self._looks[function] += 1
+        if self._looks[function] <= _MOST_LOOKS:
+            with contextlib.suppress(Exception):  # objects may be anything
+                self._see(frame)
 
     def _see(self, frame: FrameType) -> None:
         """Notes the first kind of each variable of a function, and of its object's attributes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -55,6 +56,27 @@ def test_plain_and_small_calls_come_first():
     assert names(telling(calls, 9)) == ["counted", "large", "worded", "gradients", "deep"]
     tokens = checked("t", text="abc", words={b"ab": 7, b"c": [b"de", "f"]}, x=torch.ones(2))
     assert tokens.size == 3 + 3 + 3 + 2
+    assert checked("array", x=numpy.ones((2, 3))).size == 6
+
+
+class Walked(list):
+    """A list that counts how often its items are gone through."""
+
+    times = 0
+
+    def __iter__(self):
+        self.times += 1
+        return super().__iter__()
+
+
+def test_the_size_of_a_call_is_counted_once():
+    """A vocabulary has thousands of tokens, and calls are sorted many times."""
+    tokens = Walked(["a", "b"])
+    call = checked("t", words=tokens)
+    before = tokens.times
+    telling([call] * 3, 3)
+    assert call.size == 2
+    assert tokens.times == before
 
 
 def test_one_call_of_each_kind_comes_first():

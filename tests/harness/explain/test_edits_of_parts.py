@@ -112,6 +112,17 @@ def test_only_limits_of_a_dtype_are_exchanged_for_each_other(value, is_limit):
     assert any(edit.subject == "a limit of a dtype" for edit in edits) is is_limit
 
 
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [("ln1.weight", ["ln0.weight", "ln2.weight"]), ("h0", ["h1"]), ("w09", ["w08", "w10"])],
+)
+def test_the_number_in_a_name_is_one_higher_or_lower(name, others):
+    """Numbers in names count from 0, and those of one table have equally many digits."""
+    program = f'def held(state):\n    return state["{name}"]\n'
+    edits = [one.applied(program) for one in edits_of(program, [2]) if one.subject == "a string"]
+    assert sorted(one.split('"')[1] for one in edits) == others
+
+
 def test_no_axis_of_a_transposition_is_turned_with_itself():
     """Leaving the transposition out says what such an edit would do."""
     program = "import torch\ndef turned(x):\n    return x.transpose(1, 2)\n"

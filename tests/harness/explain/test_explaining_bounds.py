@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -16,6 +17,8 @@ from grader.explain.deadline import Deadline, TooLate
 from grader.explain.layouts import RESULT, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import diagnose
 from grader.explain.mistakes.mistakes import KnownMistakes
+from grader.explain.rewriting.generation import edits_of
+from grader.explain.rewriting.program.vocabulary import Nature
 from grader.explain.step_comparison import compare_steps, steps_seen
 from grader.testing.outcome import Observation
 
@@ -150,3 +153,22 @@ def test_the_deadline_is_checked_between_records():
     with pytest.raises(TooLate):
         steps_seen(records, {RESULT: [torch.randn(3)]}, Deadline.after(0))
     assert steps_seen(records, {RESULT: [torch.randn(3)]}) == ()
+
+
+class Counting(dict[int, dict[str, Nature]]):
+    """What variables held, by line, and how often it was read."""
+
+    reads = 0
+
+    def get(self, key: int, default: Any = None) -> Any:
+        self.reads += 1
+        return super().get(key, default)
+
+
+def test_what_variables_held_is_read_once_for_each_line():
+    """A line may have thousands of lambdas, and a worker may name thousands of variables in it."""
+    observed = Counting({2: {"x": Nature.TENSOR}})
+    assert edits_of(
+        f"def f(x):\n    y = [{'lambda: 0, ' * 100}]\n    return x * 2\n", {3}, observed=observed
+    )
+    assert observed.reads < 10

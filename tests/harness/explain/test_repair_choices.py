@@ -216,6 +216,22 @@ def test_the_next_likely_line_proves_it_if_the_likeliest_breaks_a_test(sources):
     assert [one.source for one in proof.repaired.places] == ["far = length * width"]
 
 
+def test_the_tests_run_unedited_once_for_many_repairs(sources):
+    """A repair has up to eight other edits of its line, and all may break a test."""
+    others = "near = length + 2", "near = length + 0"
+    choice = chosen(edits_producing("near = length - 1", *others), sources, ADAPTERS)
+    assert choice is not None
+    runs = []
+
+    def passing(changes: Changes) -> set[str]:
+        runs.append(changes)
+        return {"test a"} if changes else {"test b"}
+
+    assert proved("run_a", choice, {"test a"}, {"test b"}, passing) is None
+    assert len(runs) == 4
+    assert runs.count({}) == 1
+
+
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     """A test that fails only for new inputs, or did not end, may still fail."""
     choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)

@@ -14,7 +14,12 @@ import torch
 
 from grader.explain.answers import InFull
 from grader.home.bench import DirectCalls
-from grader.testing.assertions import WrongNumbers, WrongParts, assert_matches
+from grader.testing.assertions import (
+    WrongNumbers,
+    WrongParts,
+    assert_inputs_unchanged,
+    assert_matches,
+)
 from grader.testing.contract import read_contract
 from grader.testing.handles.handle import Student
 from grader.testing.outcome import StudentFault, observing
@@ -85,6 +90,14 @@ def test_an_object_may_be_of_a_class_that_inherits_from_plain_data(make):
     tokenizer = student("get_tokenizer", make)()
     assert tokenizer.encode("ab") == [97, 98]
     assert tokenizer.size() == 3
+
+
+def test_assertions_take_an_object_that_is_also_plain_data():
+    """They ask for the object itself, without a later call of its methods."""
+    own = student("get_tokenizer", lambda: Functions({}, str, str, lambda: 3))
+    assert_inputs_unchanged(own)
+    assert own.count_lines() > 0
+    own.count_work()
 
 
 def test_plain_data_is_no_object():

@@ -234,6 +234,32 @@ def test_the_kinds_of_what_variables_hold_are_followed(program, tmp_path):
     assert [len(one.seen) for one in few.passed] == [2]
 
 
+OFTEN = """
+class Odd:
+    looks = 0
+
+    @property
+    def __dict__(self):
+        Odd.looks += 1
+        return {}
+
+    def step(self):
+        return 1
+
+def run_it():
+    odd = Odd()
+    return sum(odd.step() for _ in range(1000))
+"""
+
+
+def test_a_function_that_returns_often_is_looked_at_a_few_times(program, tmp_path):
+    """A followed call has little time, and would end before its last lines."""
+    module = program(OFTEN)
+    with LineFollower(tmp_path / "own"):
+        module.run_it()
+    assert 0 < module.Odd.looks < 50
+
+
 # --- Traced results ------------------------------------------------------------------------------
 
 # After it, no return of `run` is seen.

@@ -300,6 +300,25 @@ def test_the_lines_that_a_call_runs_are_reported(loaded, tmp_path):
     assert "        TABLES[n] = n * 3 / n" in [lines[number - 1] for number in passed.lines]
 
 
+ENDLESS = """
+def step():
+    return None
+def run_double(x):
+    while len(x) == 1:
+        step()
+    return x * 3
+"""
+
+
+def test_a_call_that_never_ends_keeps_no_later_call_from_being_followed(loaded, tmp_path):
+    """Its end comes while its lines are noted, which ends Python's tracing."""
+    trying, file = loaded(ENDLESS)
+    endless = Call("run_double", {"x": torch.ones(1)})
+    (passed,) = trying.perform(Trials([endless, CALL], 0, [], 10.0, follow=2)).passed
+    lines = (tmp_path / file).read_text().splitlines()
+    assert "    return x * 3" in [lines[number - 1] for number in passed.lines]
+
+
 def test_an_edit_outside_the_submission_is_ignored(loaded):
     """Only files below the submission's root are edited."""
     trying, _ = loaded("def run_double(x):\n    return x * 3\n")

@@ -246,7 +246,7 @@ class Surroundings:
         return list(found.values())
 
     def _around(self, node: ast.AST) -> Iterator[Around]:
-        """Yields the code around the first operand of a node."""
+        """Yields the code around the first operand of a node, or either factor of a product."""
         match node:
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if not self._is_holder(value):
                 if name not in _DULL:

@@ -178,7 +178,8 @@ class Scopes:
         for statement in statements:
             note_uses(statement, names)
         names.pop(_NOBODY, None)
-        for line in _first_lines(scope, statements) if self._observed else ():
+        lines = _first_lines(scope, statements) if self._observed else ()
+        for line in dict.fromkeys(lines):
             for name, nature in self._observed.get(line, {}).items():
                 if name in names:
                     names[name].nature = names[name].nature.corrected(nature)

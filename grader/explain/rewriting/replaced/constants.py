@@ -250,7 +250,9 @@ def _numbered(own: str) -> Iterator[str]:
     """Yields a string with its only number one higher and one lower: `norm2` for `norm1`."""
     match _NUMBER.split(own):
         case [before, number, after]:
-            yield from (f"{before}{int(number) + step}{after}" for step in (1, -1))
+            others = (int(number) + 1, int(number) - 1)
+            width = len(number)
+            yield from (f"{before}{one:0{width}}{after}" for one in others if one >= 0)
 
 
 def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
