@@ -354,30 +354,31 @@ class LineFollower(Onlooker):
 
 def _attributes_of(one: object) -> dict[str, object]:
     """Returns the attributes of an object; a module of torch keeps some in tables."""
-    own = dict(getattr(one, "__dict__", {}))
-    for table in (
-        ("_parameters", "_buffers", "_modules") if isinstance(one, torch.nn.Module) else ()
-    ):
-        own |= own.pop(table, {})
+    try:
+        own = dict(object.__getattribute__(one, "__dict__"))
+    except AttributeError:
+        return {}
+    if issubclass(type(one), torch.nn.Module):
+        for table in ("_parameters", "_buffers", "_modules"):
+            own |= own.pop(table, {})
     return own
 
 
 _MOST_ELEMENTS = 8
+_BOOL, _INT, _FLOAT = bool | numpy.bool_, int | numpy.integer, float | numpy.floating
 
 
-def _kind(value: object) -> str:
-    match value:
-        case torch.Tensor() | numpy.ndarray():
-            return "mask" if value.dtype in (torch.bool, numpy.bool_) else "tensor"
-        case bool() | numpy.bool_():
-            return "bool"
-        case int() | numpy.integer():
-            return "int"
-        case float() | numpy.floating():
-            return "float"
-        case tuple() | list() if value:
-            is_shape = all(type(one) is int for one in value[:_MOST_ELEMENTS])
-            return "shape" if is_shape else "other"
+def _kind(value: Any) -> str:
+    """Returns the kind of a value, by its real class: `isinstance` would ask the value for one."""
+    own = type(value)
+    if issubclass(own, torch.Tensor | numpy.ndarray):
+        return "mask" if value.dtype in (torch.bool, numpy.bool_) else "tensor"
+    for kind, types in (("bool", _BOOL), ("int", _INT), ("float", _FLOAT)):
+        if issubclass(own, types):
+            return kind
+    if own in (tuple, list, torch.Size) and value:
+        is_shape = all(type(one) is int for one in value[:_MOST_ELEMENTS])
+        return "shape" if is_shape else "other"
     return "function" if callable(value) else "other"
 
 

@@ -234,6 +234,50 @@ def test_the_kinds_of_what_variables_hold_are_followed(program, tmp_path):
     assert [len(one.seen) for one in few.passed] == [2]
 
 
+ODD = """
+asked = []
+
+class Proxy:
+    __slots__ = ()
+
+    def __getattribute__(self, name):
+        asked.append(name)
+        return object.__getattribute__(self, name)
+
+    @property
+    def __class__(self):
+        return int
+
+class Part(list):
+    def __len__(self):
+        asked.append("len")
+        return 1
+
+def run_it():
+    proxy, part = Proxy(), Part()
+    return 1
+
+class Odd(Proxy):
+    def step(self, n):
+        return n
+
+def run_step():
+    return object.__getattribute__(Odd(), "step")(1)
+"""
+
+
+def test_looking_at_variables_runs_no_code_of_their_classes(program, tmp_path):
+    """A proxy may load something, or count, when it is asked for an attribute."""
+    module = program(ODD)
+    with LineFollower(tmp_path / "own") as follower:
+        module.run_it()
+        module.run_step()
+    assert module.asked == []
+    (passed,) = follower.passed
+    kinds = {one.name: KINDS[one.kind] for one in passed.seen}
+    assert kinds == {"proxy": "other", "part": "other", "self": "other", "n": "int"}
+
+
 OFTEN = """
 class Odd:
     looks = 0
