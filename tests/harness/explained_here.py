@@ -31,7 +31,7 @@ from grader.testing.contract import Adapter
 from grader.testing.exercise import Membership
 from grader.testing.handles.bench import Bench
 from grader.testing.kinds import PlainType, TensorType
-from grader.testing.outcome import StudentFault, observing
+from grader.testing.outcome import StudentFault, running_a_test
 from grader.testing.suite import Ended, Suite, Test
 from grader.worker.performing import absent, perform
 from grader.worker.trials.trials import Trying
@@ -102,13 +102,13 @@ class SmallSuite(Suite):
         exercise, aspect, is_public, body = TESTS[test]
         self.ran.append(test)
         raised: BaseException | None = None
-        with observing(shows_expected=is_public) as observations:
-            try:
+        try:
+            with running_a_test(shows_expected=is_public) as observations:
                 case = bench.case_of(test).rewind()
                 student = bench.student(Membership(exercise, aspect, 1.0), test)
                 body(student, bench.reference(exercise, case), Draw(case))
-            except Exception as problem:
-                raised = problem
+        except Exception as problem:
+            raised = problem
         return Ended(raised, observations)
 
 

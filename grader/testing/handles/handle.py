@@ -207,6 +207,7 @@ class Student(Maker):
             )
         return answer.work.lines
 
+    @never_swallowed()
     def ask(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:
         """Returns the answer to a call; `observe` sets further fields of `Call`.
 

@@ -131,7 +131,7 @@ def test_each_test_can_be_run_any_number_of_times(course):
 SWALLOWING = """
     import contextlib
     import pytest
-    from grader.testing import exercise
+    from grader.testing import assert_inputs_unchanged, exercise
 
     @exercise("run_double")
     def test_refuses(student, draw):
@@ -142,6 +142,11 @@ SWALLOWING = """
     def test_lines(student, draw):
         with contextlib.suppress(Exception):
             student.count_lines(draw(2))
+
+    @exercise("run_count")
+    def test_inputs(student, draw):
+        with contextlib.suppress(Exception):
+            assert_inputs_unchanged(student, draw(2))
     """
 
 
@@ -154,7 +159,7 @@ def test_a_test_cannot_swallow_that_there_was_no_answer(tmp_path):
 
     def look(suite: Suite) -> None:
         own = bench(suite, Answers(dict.fromkeys(RIGHT, absent)))
-        for name in ("test_refuses", "test_lines"):
+        for name in ("test_refuses", "test_lines", "test_inputs"):
             raised = suite.run(f"{MORE}::{name}", own).raised
             assert isinstance(raised, StudentFault), name
             assert raised.status is Status.MISSING

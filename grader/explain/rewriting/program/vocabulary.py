@@ -46,9 +46,16 @@ class Nature(Enum):
         A guess from a name may be the finer one: a weight is a tensor, a scale may be a whole
         number.
         """
-        is_finer = self.is_tensor if seen is Nature.TENSOR else self.is_number and seen.is_number
-        is_known = seen is Nature.OTHER and self in (Nature.SHAPE, Nature.FUNCTION)
-        return self if is_finer or is_known else seen
+        match seen:
+            case Nature.TENSOR:
+                is_finer = self.is_tensor
+            case Nature.SIZE:
+                is_finer = self is Nature.NUMBER
+            case Nature.OTHER:
+                is_finer = self in (Nature.SHAPE, Nature.FUNCTION)
+            case _:
+                is_finer = False
+        return self if is_finer else seen
 
 
 # Words that are easily confused.
