@@ -214,7 +214,8 @@ def assert_gradients_match(
 ) -> None:
     """Asserts that gradients with respect to the named inputs are those of the reference.
 
-    Of a tuple, list or dict, `part` is the index or key of the tensor that `cotangent` belongs to.
+    If the answer is a tuple, list or dict, `part` is the index or key of the tensor that
+    `cotangent` belongs to.
     """
     __tracebackhide__ = True
     _require_function(student, inputs)

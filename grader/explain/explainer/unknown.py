@@ -26,8 +26,8 @@ def nameless(
 ) -> tuple[WrongAnswers, ...]:
     """Returns, by exercise, the wrong answers in tests that can tell mistakes apart.
 
-    Of a large answer some numbers are kept. Leaves out an exercise of which all that is kept is
-    right: other mistakes would look the same.
+    Keeps some numbers of a large answer. Leaves out an exercise whose kept numbers are all right:
+    other mistakes would look the same.
     """
     found = []
     for exercise, observations in answers.items():

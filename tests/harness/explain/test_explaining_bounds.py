@@ -156,7 +156,7 @@ def test_the_deadline_is_checked_between_records():
 
 
 class Counting(dict[int, dict[str, Nature]]):
-    """What variables held, by line, and how often it was read."""
+    """The values that variables held, by line, and how often a line was read."""
 
     reads = 0
 
