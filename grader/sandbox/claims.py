@@ -105,10 +105,10 @@ def without_places(text: str, root: Path, scratch: Path) -> str:
 
 def _without_beginning(text: str, folder: Path) -> str:
     """Returns a text without the part of a folder's path at which the text was cut off."""
-    shortest = len(str(Path(*folder.parts[:3])))
+    shortest, cut = len(str(Path(*folder.parts[:3]))), text.removesuffix("…")
     for length in range(len(str(folder)), shortest - 1, -1):
-        if text.endswith(str(folder)[:length]):
-            return f"{text[:-length]}…"
+        if cut.endswith(str(folder)[:length]):
+            return f"{cut[:-length]}…"
     return text
 
 

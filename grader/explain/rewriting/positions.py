@@ -37,7 +37,7 @@ class Position(Enum):
     DIVISOR = "what something is divided by, or multiplied with"
     DIVIDED = "what is divided"
     BOUND = "a bound of a range or a slice"
-    COUNT = "a number that is not an axis"
+    COUNT = "a number that is neither an axis nor a tensor's factor"
     PRODUCT = "a matrix product of two tensors"
     WEIGHED = "what a softmax is taken of"
     ROOT = "what a root or a power is taken of"
@@ -90,6 +90,16 @@ def _is_bound(setting: Setting, node: ast.expr) -> bool:
     return is_bound and integer(node) is None
 
 
+def _is_count(setting: Setting, node: ast.expr) -> bool:
+    match setting.parent(node):
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=right):
+            other = left if node is right else right
+            is_factor = setting.scopes.nature(other).is_tensor
+        case _:
+            is_factor = False
+    return integer(node) is None and not is_axis(setting, node) and not is_factor
+
+
 def _is_handed_on(setting: Setting, node: ast.expr) -> bool:
     given = argument_of(setting, node)
     return given is not None and setting.index.signature(given[0]) is not None
@@ -98,7 +108,7 @@ def _is_handed_on(setting: Setting, node: ast.expr) -> bool:
 _TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
     Position.RENAMED: is_second_name,
     Position.BOUND: _is_bound,
-    Position.COUNT: lambda setting, node: integer(node) is None and not is_axis(setting, node),
+    Position.COUNT: _is_count,
     Position.PRODUCT: is_product,
     Position.WEIGHED: meets_softmax,
     Position.HANDED_ON: _is_handed_on,
