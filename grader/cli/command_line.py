@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 from importlib import import_module
 from typing import cast
@@ -117,8 +118,9 @@ def run() -> None:
     """Runs the command line; prints a refusal as one sentence, with exit code 2.
 
     A character that the terminal cannot show is printed as an escape, so that no name stops a
-    command.
+    command. SIGTERM, with which containers and queues end a command, stops it as Ctrl-C does.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

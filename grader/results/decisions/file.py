@@ -261,6 +261,8 @@ def remove_decision(file: Path, line: int) -> None:
 
 def _lines(file: Path) -> list[str]:
     try:
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise BadDecisions(f"{file} is not an ordinary file: move it away")
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return []

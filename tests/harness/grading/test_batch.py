@@ -280,14 +280,15 @@ def test_a_killed_batch_continues_where_it_stopped(grader, tiny, submissions, tm
     assert {row["score"] for row in graded.values()} == {5.0}
 
 
-def test_ctrl_c_ends_a_batch_cleanly(tiny, submissions, tmp_path):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_a_stopped_batch_ends_cleanly(tiny, submissions, tmp_path, stop):
     """Finished grades are kept, and no process keeps running."""
     for number in range(20):
         hand_in(submissions, f"student-{number:02}", "import time; time.sleep(0.3)\n" + RIGHT)
     out = tmp_path / "out"
     batch = start_batch(tiny, submissions, out)
     wait_for_grades(out, 3)
-    os.kill(batch.pid, signal.SIGINT)
+    os.kill(batch.pid, stop)
     assert batch.wait(PATIENCE) == 130
     graded = [row for row in rows(out).values() if row["status"] == "graded"]
     assert (len(rows(out)), len(graded)) == (20, stored(out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -313,6 +314,14 @@ def test_a_table_of_times_with_a_name_that_no_file_has_is_refused(tmp_path: Path
     results = a_class(tmp_path)
     (tmp_path / "decisions.toml").write_text('[[times]]\ntable = "a\\u0000"\n')
     with pytest.raises(BadDecisions, match=r"a\\x00' cannot be read: embedded null byte$"):
+        open_settling(results)
+
+
+def test_a_pipe_in_the_place_of_the_decisions_is_refused(tmp_path: Path) -> None:
+    """Nothing would ever come out of it."""
+    results = a_class(tmp_path)
+    os.mkfifo(tmp_path / "decisions.toml")
+    with pytest.raises(BadDecisions, match=r"decisions\.toml is not an ordinary file"):
         open_settling(results)
 
 
