@@ -104,11 +104,16 @@ def without_places(text: str, root: Path, scratch: Path) -> str:
 
 
 def _without_beginning(text: str, folder: Path) -> str:
-    """Returns a text without the part of a folder's path at which the text was cut off."""
-    shortest, cut = len(str(Path(*folder.parts[:3]))), text.removesuffix("…")
+    """Returns a text without the beginnings of a folder's path at which something was cut off.
+
+    An ellipsis may follow such a beginning: a list shows several texts that were cut.
+    """
+    shortest = len(str(Path(*folder.parts[:3])))
     for length in range(len(str(folder)), shortest - 1, -1):
-        if cut.endswith(str(folder)[:length]):
-            return f"{cut[:-length]}…"
+        beginning = str(folder)[:length]
+        if text.endswith(beginning):
+            text = f"{text}…"
+        text = text.replace(f"{beginning}…", "…")
     return text
 
 

@@ -88,9 +88,12 @@ class Student(Maker):
         call = call_of(script.steps, self.adapter.name)
         is_own = call.adapter == self.adapter.name
         exercise = "" if is_own else self.adapter.name
-        is_object = isinstance(adapter.result, ObjectType)
         call = replace(
-            call, seed=self._seed, device=self.device, exercise=exercise, stays=is_object
+            call,
+            seed=self._seed,
+            device=self.device,
+            exercise=exercise,
+            stays=_gives_an_object(adapter),
         )
         answer = self._ask(call)
         if answer.raised is not None:
@@ -193,7 +196,7 @@ class Student(Maker):
             seed=self._seed,
             device=self.device,
             count_lines=True,
-            stays=self._gives_an_object,
+            stays=_gives_an_object(self.adapter),
         )
         answer = self._ask(call)
         if answer.raised is not None:
@@ -254,12 +257,8 @@ class Student(Maker):
             return None
 
     def _call(self, arguments: Mapping[str, Value], **observe: Any) -> Call:
-        asked = {"device": self.device, "stays": self._gives_an_object, **observe}
+        asked = {"device": self.device, "stays": _gives_an_object(self.adapter), **observe}
         return Call(self.adapter.name, arguments, seed=self._seed, **asked)
-
-    @property
-    def _gives_an_object(self) -> bool:
-        return isinstance(self.adapter.result, ObjectType)
 
     def _remember(
         self,
@@ -297,6 +296,10 @@ class Student(Maker):
 def _is_open(kind: Kind) -> bool:
     """Returns whether a kind leaves the layout open, as for the state of a student's object."""
     return isinstance(kind, DictType) and kind.value == Anything()
+
+
+def _gives_an_object(adapter: Adapter) -> bool:
+    return isinstance(adapter.result, ObjectType)
 
 
 @dataclass(eq=False)

@@ -115,6 +115,9 @@ def test_the_beginning_of_a_folder_at_the_end_of_a_text_is_cut(tmp_path):
         "/": "x /",
     }.items():
         assert without_places(f"x {cut}", tmp_path / "root", folder) == shown
+        if shown.endswith("…"):
+            listed = without_places(f"['x {cut}…, 1]", tmp_path / "root", folder)
+            assert listed == f"['{shown}, 1]"
 
 
 def redact(root: Path, kind: str, message: str, **more: Any) -> Raised:
