@@ -113,6 +113,25 @@ def test_a_students_own_tests_keep_pytests_traceback(at_home):
     assert "E       assert [1, 2] == [1, 3]" in at_home("return 2 * x").stdout
 
 
+REFUSAL = """\
+import pytest, torch
+from grader.testing import exercise
+
+@exercise("run_double")
+def test_refuses(student):
+    with pytest.raises(Exception):
+        student(torch.ones(1))
+"""
+
+
+def test_a_test_that_expects_an_exception_passes_for_no_unwritten_function(at_home):
+    """As in class: the missing answer counts, whatever the test catches."""
+    (at_home.folder / "tests/public/test_refusal.py").write_text(REFUSAL)
+    printed = at_home("raise NotImplementedError", "-k", "refuses").stdout
+    assert "not implemented yet" in printed
+    assert "1 passed" not in printed
+
+
 @pytest.mark.parametrize("package", ["torch", "safetensors"])
 def test_a_python_without_a_needed_package_is_reported_in_a_sentence(at_home, tmp_path, package):
     """Students often run the system's pytest instead of the environment's."""
