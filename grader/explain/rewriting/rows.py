@@ -130,6 +130,15 @@ ROWS: tuple[Row, ...] = (
         ("$x.repeat_interleave($n, dim=0)", "$x.repeat($n, 1, 1)"),
     ),
     *rows(
+        "whether a list or a tuple is added",
+        SLIP,
+        *both_ways(
+            ("$x + ($a,)", "$x + [$a]"),
+            ("$x + ($a, $b)", "$x + [$a, $b]"),
+            ("$x + ($a, $b, $c)", "$x + [$a, $b, $c]"),
+        ),
+    ),
+    *rows(
         "what is counted",
         CHANGE,
         ("sum($shape)", "math.prod($shape)"),
