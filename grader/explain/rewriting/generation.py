@@ -227,11 +227,17 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         statements.statements,
         names.renamed,
         statements.assignments,
+        statements.for_unused,
         statements.names_exchanged,
         entries.on_both_sides,
         statements.as_neighbours,
         names.likes,
     ),
-    ast.Expr: (statements.statements, statements.results, statements.as_neighbours),
+    ast.Expr: (
+        statements.statements,
+        statements.results,
+        statements.for_unused,
+        statements.as_neighbours,
+    ),
     ast.Return: (statements.names_exchanged, names.likes),
 }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.source import Function
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
 
@@ -32,6 +34,7 @@ def _can_go(setting: Setting, node: ast.stmt) -> bool:
 
 
 _MOST = 3
+_PART = re.compile(r"[^\W_]+")
 
 
 def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
@@ -93,6 +96,50 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             piece = Replacement(place, place, text)
             subject = f"whether `{other}` needs the same as `{name}`"
             yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
+
+
+def for_unused(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
+    """Yields `a.load(s["a"]); b.load(s["b"])` for `a.load(s["a"])` if `b` is never used.
+
+    `a` is the parameter or attribute just before `b`, or else just after, whose name is alike.
+    """
+    scope, span = setting.scope(node), setting.span(node)
+    is_name = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    if not isinstance(scope, Function) or is_name or node.lineno != node.end_lineno:
+        return
+    text, read = setting.text(node), Counter(_read_in(scope))
+    names = setting.scopes.names(node)
+    parameters = [name for name, one in names.items() if one.is_own and one.first == scope.lineno]
+    attributes = [name for name, one in names.items() if one.is_attribute]
+    for order in (parameters, attributes if isinstance(node, ast.Expr) else []):
+        for place, name in enumerate(order):
+            beside = [*order[max(0, place - 1) : place], *order[place + 1 : place + 2]]
+            model = next((one for one in beside if _changed_word(one, name)), None)
+            if read[name] or model is None or model not in _read_in(node):
+                continue
+            word, other = _changed_word(model, name)
+            again = re.sub(rf"(?<![^\W_]){word}(?![^\W_])", other, text)
+            piece = Replacement(span.end, span.end, f"; {again}")
+            subject = f"whether `{name}` needs the same as `{model}`"
+            cost = CHANGE if order is attributes else SLIP
+            yield Draft("repeated", cost, subject, node, (piece,), span.start)
+
+
+def _read_in(node: ast.AST) -> Iterator[str]:
+    """Yields the variables and the attributes of `self` that code reads."""
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=name, ctx=ast.Load()):
+                yield name
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                yield f"self.{name}"
+
+
+def _changed_word(name: str, other: str) -> tuple[str, ...]:
+    """Returns the only word in which two names differ, and the word in its place; else ()."""
+    ours, theirs = (_PART.findall(one.removeprefix("self.")) for one in (name, other))
+    changed = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
+    return changed[0] if len(changed) == 1 and len(ours) == len(theirs) else ()
 
 
 def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
