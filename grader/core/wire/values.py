@@ -11,7 +11,7 @@ import ctypes
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -263,7 +263,10 @@ def as_tensor(value: Value) -> torch.Tensor:
         return torch.tensor(value)
     if isinstance(value, numpy.ndarray):
         return torch.from_numpy(value.astype(numpy.float64))
-    return torch.cat([*_rows(value), torch.zeros(0, dtype=torch.float64)])
+    parts: _Parts = [[]]
+    _write(value, parts)
+    rows = (torch.as_tensor(one, dtype=torch.float64) for one in parts)
+    return torch.cat([one.detach().reshape(-1) for one in rows])
 
 
 def is_row(tensor: torch.Tensor) -> bool:
@@ -272,38 +275,53 @@ def is_row(tensor: torch.Tensor) -> bool:
     return is_vector and len(tensor) > 0 and float(tensor[0]) in _MARKS
 
 
-def _rows(value: Value) -> Iterator[torch.Tensor]:
+# The numbers of a row, and tensors between them. A tensor for each number would be slow.
+_Parts = list[list[float] | torch.Tensor]
+
+
+def _write(value: Value, parts: _Parts) -> None:
+    """Appends the numbers of a value to the parts of a row, whose last part is a list."""
+    numbers = parts[-1]
+    assert isinstance(numbers, list)
     match value:
         case torch.Tensor() | numpy.ndarray():
-            own = as_tensor(value).detach().to(torch.float64)
-            yield _row(_TENSOR, own.ndim, *own.shape)
-            yield own.reshape(-1)
+            own = as_tensor(value)
+            numbers += (_TENSOR, own.ndim, *own.shape)
+            parts += (own, [])
         case bool():
-            yield _row(_TRUTH, value)
+            numbers += (_TRUTH, value)
         case int() | float():
-            yield _row(value)
+            numbers.append(value)
         case str():
-            yield _row(_TEXT, len(value), *map(ord, value))
+            numbers += (_TEXT, len(value), *map(ord, value))
         case bytes():
-            yield _row(_BYTES, len(value), *value)
+            numbers += (_BYTES, len(value), *value)
         case None:
-            yield _row(_NOTHING)
+            numbers.append(_NOTHING)
         case tuple() if hasattr(value, "_fields"):
-            yield from _all_rows(_NAMED, value)
+            _write_all(_NAMED, value, parts)
         case Named():
-            yield from _all_rows(_NAMED, value.fields.values())
+            _write_all(_NAMED, value.fields.values(), parts)
         case list() | tuple():
-            yield from _all_rows(_SEVERAL, value)
+            _write_all(_SEVERAL, value, parts)
         case set() | frozenset():
-            yield from _all_rows(_SEVERAL, sorted(value, key=_order))
+            _write_all(_SEVERAL, sorted(value, key=_order), parts)
         case dict():
-            yield _row(_PAIRS, len(value))
+            numbers += (_PAIRS, len(value))
             for key in sorted(value, key=_order):
-                yield from _rows(key)
-                yield from _rows(value[key])
+                _write(key, parts)
+                _write(value[key], parts)
         case _:
             words = repr(value) if isinstance(value, Foreign | Elsewhere) else str(value)
-            yield _row(_OTHER, *map(ord, words))
+            numbers += (_OTHER, *map(ord, words))
+
+
+def _write_all(mark: float, values: Collection[Value], parts: _Parts) -> None:
+    numbers = parts[-1]
+    assert isinstance(numbers, list)
+    numbers += (mark, len(values))
+    for one in values:
+        _write(one, parts)
 
 
 def _order(value: Value) -> tuple[bool, float, str]:
@@ -317,13 +335,3 @@ def _number(value: Value) -> tuple[bool, float]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return False, value
     return True, 0.0
-
-
-def _all_rows(mark: float, values: Collection[Value]) -> Iterator[torch.Tensor]:
-    yield _row(mark, len(values))
-    for one in values:
-        yield from _rows(one)
-
-
-def _row(*numbers: float) -> torch.Tensor:
-    return torch.tensor(numbers, dtype=torch.float64)

@@ -109,8 +109,10 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS if seconds else 0)
 
     def _begin(self, seconds: float) -> None:
-        taken, now = time.process_time(), time.monotonic()
-        self._over = (taken + seconds, now + self._waiting * seconds) if seconds else None
+        self._over = None
+        if seconds:
+            wall = time.monotonic() + self._waiting * seconds
+            self._over = time.process_time() + seconds, wall
         self._seconds, self._modules = seconds, len(sys.modules)
 
     def go_on(self) -> None:

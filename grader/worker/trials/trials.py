@@ -79,6 +79,8 @@ def _place_of(frame: FrameType) -> Place:
 
 # Seconds of processor time for a call, and for applying an edit: an edited loop may never end.
 _CALL_SECONDS = 0.4
+# Less for a call that answers soon without an edit: so many times as long, but at least this long.
+_AS_LONG, _LEAST_SECONDS = 50, 0.05
 _MOST_NUMBERS = 1 << 14
 
 Function = Callable[..., object]
@@ -131,12 +133,18 @@ class Trying:
                     self._answer(call, ())
             outcomes.passed = follower.passed
             changing = trials.calls[: trials.to_change] if trials.edits else ()
-            before = [self._answer(call, ()) for call in changing]
+            before, limits = [], [_CALL_SECONDS] * len(trials.calls)
+            for place, call in enumerate(changing):
+                began = self._clock()
+                before.append(self._answer(call, ()))
+                if before[-1] is not None:
+                    usual = _AS_LONG * (self._clock() - began)
+                    limits[place] = min(_CALL_SECONDS, max(_LEAST_SECONDS, usual))
             for number, edit in enumerate(trials.edits):
                 if self._clock() > end:
                     break
                 outcomes.tried += 1
-                self._try(number, edit, trials, before, outcomes)
+                self._try(number, edit, trials, before, limits, outcomes)
             if trials.told:
                 self._replay(trials, end, outcomes)
         self._alarm.go_on()
@@ -189,13 +197,19 @@ class Trying:
                 outcomes.add(number, place, answer)
 
     def _try(
-        self, number: int, edit: Edit, trials: Trials, before: Sequence[Answer], outcomes: Outcomes
+        self,
+        number: int,
+        edit: Edit,
+        trials: Trials,
+        before: Sequence[Answer],
+        limits: Sequence[float],
+        outcomes: Outcomes,
     ) -> None:
         swaps = self._swaps_of(edit)
         if swaps is None:
             return
         for place, call in enumerate(trials.calls):
-            answer = self._answer(call, swaps)
+            answer = self._answer(call, swaps, seconds=limits[place])
             must_change = place < trials.to_change
             if must_change and (answer is None or _same(answer, before[place])):
                 return
@@ -220,10 +234,17 @@ class Trying:
         finally:
             self._alarm.set(0)
 
-    def _answer(self, call: Call, swaps: Sequence[Swap], anew: bool = True) -> Answer:
+    def _answer(
+        self,
+        call: Call,
+        swaps: Sequence[Swap],
+        anew: bool = True,
+        seconds: float = _CALL_SECONDS,
+    ) -> Answer:
         """Returns the program's answer to a call after some swaps; None if it cannot cross.
 
-        Unless `anew` is set, the program has the state that the call before left.
+        The call may take so many `seconds` of processor time. Unless `anew` is set, the program has
+        the state that the call before left.
         """
         function = self._adapters.get(call.adapter)
         if function is None:
@@ -237,7 +258,7 @@ class Trying:
             for swap in swaps:
                 swap.apply()
                 done.append(swap)
-            self._alarm.set(_CALL_SECONDS)
+            self._alarm.set(seconds)
             with Living(self._adapters) as living:
                 made = living.result(function, arguments, call, functools.partial(seed, call))
                 result = portable(made, may_be_on_cpu=True)
