@@ -187,10 +187,12 @@ def _without_rest(pattern: ast.Call, node: ast.Call, bound: _Bound) -> tuple[ast
     """Binds a call's further arguments to the pattern's `$*x`, and returns both without them."""
     match pattern.args:
         case [*first, ast.Starred(value=rest)] if (name := _hole(rest)) is not None:
-            count = len(first)
-            bound[name] = [*node.args[count:], *node.keywords]
-            own = ast.Call(node.func, node.args[:count], [])
-            return ast.Call(pattern.func, first, []), own
+            count, named = len(first), {one.arg for one in pattern.keywords}
+            others = [one for one in node.keywords if one.arg not in named]
+            bound[name] = [*node.args[count:], *others]
+            own = [one for one in node.keywords if one.arg in named]
+            by_name = ast.Call(node.func, node.args[:count], own)
+            return ast.Call(pattern.func, first, pattern.keywords), by_name
     return pattern, node
 
 

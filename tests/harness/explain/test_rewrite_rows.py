@@ -7,10 +7,11 @@ import re
 
 import pytest
 
-from grader.explain.rewriting.patterns import Row
+from grader.explain.rewriting.patterns import Row, rows
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.vocabulary import Nature
 from grader.explain.rewriting.rows import ROWS
+from grader.explain.rewriting.slips import Slips
 from tests.harness.marks import rest_long
 from tests.harness.undoing import Programs, edits_of
 
@@ -112,6 +113,15 @@ def test_a_repeated_gap_matches_only_equal_expressions():
 def test_an_empty_argument_list_leaves_no_stray_comma():
     """`$*given` may stand for no arguments at all."""
     assert function("return torch.stack(a).flatten(-2)") in results("return torch.cat(a)")
+
+
+def test_a_keyword_of_a_pattern_is_not_among_the_further_arguments():
+    """`max($x, key=$one, $*given)` matches `max(x, key=one, default=0)`, and no other `key`."""
+    slips = Slips(rows("", 1.0, ("f($x, key=a, $*by)", "g($x, b, $*by)")))
+    for written, meant in (("f(x, key=a, by=1)", "g(x, b, by=1)"), ("f(x, key=c, by=1)", None)):
+        source = function(f"return {written}")
+        made = Programs(source, edits_of(source, slips=slips))
+        assert (function(f"return {meant or 'g(x, b, by=1)'}") in made) is (meant is not None)
 
 
 def test_a_new_gap_is_filled_with_nearby_variables():
