@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.authoring.forked_tasks import Children
-from grader.authoring.verification import GivenFunctions, listed_in, wrong_functions
+from grader.authoring.verification import GivenFunctions, wrong_functions
 from grader.core.assignment import Assignment
 from grader.core.points import total
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.core.wire.calls import Answer, Call, encode_answer
 from grader.grading.judge.judge import Judge
 from grader.testing.cases import SEED
-from grader.testing.course import load_references
+from grader.testing.course import listed_in, load_references
 from grader.testing.suite import Suite
 
 # The time limit for one exercise under one seed.

@@ -31,7 +31,7 @@ from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
 from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import SEED, fresh_case
-from grader.testing.course import Foundations, load_references
+from grader.testing.course import Foundations, listed_in, load_references
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
 from grader.testing.outcome import Plainly, StudentFault
@@ -385,13 +385,6 @@ def wrong_functions() -> dict[str, list[Wrong]]:
                         for way, function in numbered
                     ]
     return wrong
-
-
-def listed_in(module: str, name: str) -> Sequence[Any]:
-    """Returns the items of a list in a module of the course; none if there is no such list."""
-    if importlib.util.find_spec(module) is None:
-        return ()
-    return tuple(getattr(importlib.import_module(module), name, ()))
 
 
 def unknown_names(forbidden: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from grader.core.verdict import TELLING_ASPECTS, WATCHED_ASPECTS, Aspect, Visibi
 from grader.explain.answers import InFull
 from grader.explain.mistakes.diagnosis import LENIENCY
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
-from grader.explain.mistakes.prediction import row_of
+from grader.explain.mistakes.prediction import RIGHT, row_of
 from grader.explain.rewriting.slips import handed_out
 from grader.home.bench import DirectCalls
 from grader.testing.cases import (
@@ -180,11 +180,9 @@ def _plain(reference_run: ReferenceRun, exercise: str) -> list[Observation]:
 
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
-    """Returns the mistake's name for each row of an exercise's answers; "" for the reference."""
-    return [
-        "",
-        *(name for name in mistakes.of_exercise(exercise) for _ in mistakes.of(name, exercise)),
-    ]
+    """Returns the mistake's name for each row of an exercise's answers; "" for right answers."""
+    names = (RIGHT, *mistakes.of_exercise(exercise))
+    return [name for name in names for _ in mistakes.of(name, exercise)]
 
 
 def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
@@ -197,7 +195,7 @@ def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
         for seen in observations:
             if seen.aspect not in WATCHED_ASPECTS:
                 continue
-            names = ["", *reference_run.mistakes.of_exercise(exercise)]
+            names = [RIGHT, *reference_run.mistakes.of_exercise(exercise)]
             if seen.aspect is not Aspect.VALUES:
                 names = [name for name in names if AND not in name]
             rows = [

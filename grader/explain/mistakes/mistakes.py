@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, mapped
 from grader.explain.layouts import RESULT, KeptSteps, Steps
 from grader.explain.mistakes.prediction import RIGHT, Catalogue, Numbers, dropped
-from grader.testing.course import AND, course_code, make_importable
+from grader.testing.course import AND, course_code, listed_in, make_importable
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import Observation, Prediction
 from grader.worker.marshalling import copied
@@ -49,7 +50,8 @@ class KnownMistakes(Catalogue):
       reported unless this one was found elsewhere.
 
     A variant's answer to a test's call is computed once and kept, because every submission of a
-    batch gets the same call. `named_steps` returns the steps of a reference for a call.
+    batch gets the same call. `named_steps` returns the steps of a reference for a call. `others`
+    are right functions, by exercise, whose answers may differ from the reference's.
     """
 
     def __init__(
@@ -57,9 +59,10 @@ class KnownMistakes(Catalogue):
         references: Mapping[str, Callable[..., Any]],
         module: Any = None,
         named_steps: NamedSteps | None = None,
+        others: Mapping[str, Variants] = MappingProxyType({}),
     ) -> None:
         self._references = references
-        right = {name: (function,) for name, function in references.items()}
+        right = {name: (one, *others.get(name, ())) for name, one in references.items()}
         self._variants: dict[str, Mapping[str, Variants]] = {RIGHT: right}
         self._diagnoses: dict[str, Diagnosis] = {}
         self._named_steps = named_steps and functools.partial(_steps_in_reals, named_steps)
@@ -90,7 +93,7 @@ class KnownMistakes(Catalogue):
         return self._variants[name].get(exercise, ())
 
     def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
-        """Returns each variant's answer to a call, or the reference's if the name is empty."""
+        """Returns each variant's answer to a call, or the right ones if the name is empty."""
         key = (name, observation.test, observation.number)
         if key not in self._kept:
             functions = self.of(name, observation.call.adapter)
@@ -136,7 +139,7 @@ class KnownMistakes(Catalogue):
         right, call = self.steps(observation), call_in_float64(observation.call)
         if right is None or self._named_steps is None:
             return ()
-        (function,) = self.of(RIGHT, call.adapter)
+        function = self._references[call.adapter]
         move = functools.partial(_moved, generator=torch.Generator().manual_seed(0))
         others = {name: mapped(value, move) for name, value in call.arguments.items()}
         try:
@@ -148,7 +151,7 @@ class KnownMistakes(Catalogue):
     def _computed_steps(self, call: Call) -> Steps | None:
         if call.adapter in self.dropped_from or call.is_script:
             return None
-        (function,) = self.of(RIGHT, call.adapter)
+        function = self._references[call.adapter]
         exactly = call_in_float64(call)
         result = self._answer(function, exactly)
         if result is None:
@@ -233,7 +236,12 @@ def load_mistakes(root: Path, references: Mapping[str, Callable[..., Any]]) -> K
         known = importlib.util.find_spec("solutions.mistakes") is not None
         module = importlib.import_module("solutions.mistakes") if known else None
         named_steps = getattr(importlib.import_module("solutions"), "named_steps", None)
-        return KnownMistakes(references, module, named_steps)
+        others: dict[str, Variants] = {}
+        for variant in listed_in("solutions.variants", "VARIANTS"):
+            if getattr(variant, "other_answers", False):
+                for name, function in variant.functions.items():
+                    others[name] = (*others.get(name, ()), function)
+        return KnownMistakes(references, module, named_steps, others)
 
 
 def _steps_in_reals(

@@ -152,9 +152,10 @@ class Catalogue(Protocol):
         """Returns each numeric variant's answer to a call; None for a variant without one."""
 
     def right(self, observation: Observation) -> Prediction | None:
-        """Returns the reference's answer to a call, or None if the answer is not known."""
-        predictions = self.predictions(RIGHT, observation)
-        return predictions[0] if predictions else None
+        """Returns the right answer that was given, else the reference's; None if not known."""
+        known = [one for one in self.predictions(RIGHT, observation) if one is not None]
+        given = (one for one in known if observation.is_as(one, 1))
+        return next(given, known[0] if known else None)
 
     def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
         """Returns, by mistake, the arguments that an answer with the mistake ignores."""

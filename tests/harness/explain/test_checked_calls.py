@@ -127,7 +127,9 @@ def catalogue() -> KnownMistakes:
             "run_pair": lambda x: (2 * x, x.argmax(-1)),
             "run_step": lambda x: None,  # noqa: ARG005
             "run_none": lambda x: x.nothing,
-        }
+            "run_ids": lambda x: {0: "a", 1: "b"},  # noqa: ARG005
+        },
+        others={"run_ids": [lambda x: {1: "a", 0: "b"}]},  # noqa: ARG005
     )
 
 
@@ -154,12 +156,15 @@ def question(exercise: str = "run", **arguments: Any) -> Question:
         ("run_pair", X, as_tensor((2 * X, X.argmax(-1))), True),
         ("run_pair", X, as_tensor((3 * X, X.argmax(-1))), False),
         ("run_pair", X, as_tensor([2 * X]), False),
+        ("run_ids", X, as_tensor({0: "a", 1: "b"}), True),
+        ("run_ids", X, as_tensor({0: "b", 1: "a"}), True),
+        ("run_ids", X, as_tensor({0: "b", 1: "b"}), False),
     ],
 )
 def test_an_answer_is_right_in_values_dtype_and_kind(exercise, x, answer, is_right):
     """Floating answers keep the dtype of floating inputs, and only a mask is boolean.
 
-    A tuple's dtypes are not known.
+    A tuple's dtypes are not known. Other right functions may give other right answers.
     """
     assert is_answer(catalogue(), question(exercise, x=x), answer) is is_right
 
