@@ -54,7 +54,10 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_in_function = isinstance(setting.scope(node), Function)
     unread = wanted | {Nature.TENSOR} if nature.is_number and is_in_function else wanted
     found = []
+    visible = setting.scopes.visible(node)
     for one in setting.scopes.names(node).before(node.lineno):
+        if one.is_inner and one.name not in visible:
+            continue
         named_axis = words(one.name)[-1:] in (("dim",), ("axis",)) or one.name in axes
         is_like = one.nature in (unread if one.is_own and not one.reads else wanted)
         if axis is named_axis and (axis or is_like):
