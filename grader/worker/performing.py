@@ -8,16 +8,16 @@ from __future__ import annotations
 import contextlib
 import random
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy.random  # or numpy loads it in the first call that uses it, where nobody seeds it
 import torch
 from torch.overrides import TorchFunctionMode
 
+from grader.core.names import CPU
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Foreign, Local, mapped
@@ -298,14 +298,17 @@ def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None
 
 def seed(call: Call, step: int) -> None:
     """Seeds all generators of random numbers, for one step of a call."""
-    number = call.seed + step
+    seed_generators(call.seed + step, call.device)
+
+
+def seed_generators(number: int, device: str = CPU) -> None:
+    """Seeds all generators of random numbers."""
     # torch.manual_seed would also queue a call, with its traceback, for absent devices.
     torch.default_generator.manual_seed(number)
-    if call.device.startswith("cuda"):
+    if device.startswith("cuda"):
         torch.cuda.manual_seed(number)
     random.seed(number)
-    if "numpy.random" in sys.modules:
-        numpy.random.seed(number % _NUMPY_SEEDS)
+    numpy.random.seed(number % _NUMPY_SEEDS)
 
 
 def absent(adapter: str) -> Answer:
