@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from torch._higher_order_ops.while_loop import while_loop_op
 
 from grader.core.wire.calls import Answer, Call, Traced
 from grader.core.wire.scripts import Doing, Step
@@ -210,6 +211,22 @@ def test_a_printed_tensor_is_no_work_outside_of_torch(capsys):
     """Torch lists the numbers that it prints, and more of them are more lines of its own."""
     assert not answer_to(lambda x: print(x), count_work=True).work.elsewhere
     assert "1." in capsys.readouterr().out
+
+
+def tripled(x: torch.Tensor) -> torch.Tensor:
+    begin = torch.tensor(3), torch.zeros_like(x)
+    return while_loop_op(
+        lambda left, *_: left > 0, lambda left, tripled, x: (left - 1, tripled + x), begin, (x,)
+    )[1]
+
+
+def test_operators_that_take_functions_are_counted_with_what_these_do():
+    work = answer_to(tripled, count_work=True).work
+    assert work.operations > 3 * 3
+    (answer,) = {
+        tuple(answer_to(tripled, record=record).value.tolist()) for record in (False, True)
+    }
+    assert answer == (3.0, 6.0)
 
 
 def test_work_in_threads_of_the_call_is_counted():
