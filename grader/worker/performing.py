@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from grader.core.names import CPU
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import Foreign, Local, mapped
+from grader.core.wire.values import NAMES, Foreign, Local, mapped
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.marshalling import (
     ScriptFiles,
@@ -343,7 +343,13 @@ def part_of(result: object, part: int | str | None) -> object:
 
 
 def _is_readable(result: torch.Tensor) -> bool:
-    """Returns whether a tensor has real numbers that fit its storage, which may be resized."""
+    """Returns whether a tensor has real numbers that fit its storage, which may be resized.
+
+    A tensor that cannot cross, as a sparse one, is refused for that, and not for its gradients.
+    """
+    is_dense = result.layout is torch.strided and result.device.type != "meta"
+    if not is_dense or result.dtype not in NAMES:
+        return False
     furthest = sum(
         (size - 1) * step for size, step in zip(result.shape, result.stride(), strict=True)
     )

@@ -134,6 +134,19 @@ def test_a_result_whose_storage_was_resized_has_no_gradient():
     assert not performing._is_readable(torch.ones(2, dtype=torch.int64))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        torch.Tensor.to_sparse,
+        lambda x: x.to(torch.float8_e4m3fn),
+        lambda x: x.to("meta"),
+    ],
+)
+def test_a_result_that_cannot_cross_is_not_said_to_raise_where_gradients_are_asked(change):
+    cotangent = torch.ones(change(X).shape)
+    answer_to(lambda x: change(2 * x), wrt=("x",), cotangent=cotangent)
+
+
 def test_a_gradient_needs_a_tensor():
     answer = perform(lambda x: x, Call("run", {"x": 3}, wrt=("x",), cotangent=X), Path("/nowhere"))
     assert answer.raised is not None
