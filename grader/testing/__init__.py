@@ -28,6 +28,12 @@ def hiding_file() -> str:
     return f"your file {file} hides the package torch: give it another name" if is_hidden else ""
 
 
+def no_assertions() -> str:
+    """Returns advice if Python leaves out assertions, so that no test can fail; else ""."""
+    is_without = sys.flags.optimize > 0
+    return "Python runs without assertions: unset PYTHONOPTIMIZE, or leave out -O" * is_without
+
+
 try:
     from grader.testing.assertions import (
         assert_gradients_match,

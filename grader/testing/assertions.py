@@ -50,7 +50,7 @@ _MORE_OPERATIONS = 1.5
 # Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
 _TAKES_VALUES = re.compile(
     r"called on meta tensors|copy out of meta tensor|not an accelerator|or Meta kernel registered"
-    r"|register_meta function for|repeat_interleave a meta tensor"
+    r"|register_meta function for|repeat_interleave a meta tensor|input tensors on meta device"
 )
 _LARGER_TENSORS = 4
 # The types that can be compared with a tensor number by number.

@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from grader.testing import not_installed
+from grader.testing import no_assertions, not_installed
 from grader.testing.cases import Case, Draw
 from grader.testing.exercise import Membership, membership
 from grader.testing.handles.bench import Bench
@@ -34,6 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the marks; without a judge, the bench is the student's own machine."""
+    if said := no_assertions():
+        raise pytest.UsageError(said)
     config.addinivalue_line("markers", "exercise(name, aspect, weight): the exercise of a test")
     config.addinivalue_line("markers", "aspect(name): the aspect that one parameter looks at")
     if BENCH not in config.stash:

@@ -12,7 +12,7 @@ import numpy
 import torch
 
 from grader.core.text import ordinal, quantity
-from grader.core.wire.values import Named, Value, in_words
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.kinds import TensorType, with_article
 
@@ -190,6 +190,10 @@ def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Differe
 def _kind(value: Value) -> str:
     if value is None:
         return "None"
+    if isinstance(value, Foreign):
+        return value.description
+    if isinstance(value, Elsewhere):
+        return f"a tensor on the device {value.device}"
     if isinstance(value, torch.Tensor | numpy.ndarray):
         noun = "tensor" if isinstance(value, torch.Tensor) else "numpy array"
         return f"a {noun} of shape {list(value.shape)}"

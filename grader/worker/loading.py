@@ -19,6 +19,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+import torch
+
 from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
 from grader.core.wire.records import slow_imports
@@ -26,6 +28,7 @@ from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
 from grader.worker.packages import Folders, ImportClock, Spec, make_room
+from grader.worker.performing import seed_generators
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
 _LONGEST_SOURCE = 60
@@ -144,6 +147,8 @@ def load(
     make_room(own_paths, preloaded)
     problem, functions, endings = None, {}, _early_ends(root)
     _discard_unwritable_logs()
+    # Every zygote's generators begin differently. Torch's keep the seed that they have at home.
+    seed_generators(torch.initial_seed())
     try:
         names = vars(importlib.import_module(module))
         functions = {

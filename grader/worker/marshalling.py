@@ -142,7 +142,7 @@ class _HandingOver:
             case dict():
                 pairs = dict.items(result)
                 return {self._key(key, depth + 1): self.value(own, depth + 1) for key, own in pairs}
-            case tuple() if isinstance(fields := getattr(result, "_fields", 0), tuple):
+            case tuple() if (fields := _fields_of(result)) is not None:
                 values = zip(map(str, fields), self._each(result, depth), strict=False)
                 return Named(type(result).__name__, dict(values))
             case list():
@@ -200,6 +200,12 @@ class _HandingOver:
         if dtype not in ARRAY_DTYPES or len(shape) > MAX_AXES or self._bytes < 0:
             return foreign(array)
         return numpy.ascontiguousarray(array).reshape(shape)
+
+
+def _fields_of(result: tuple[object, ...]) -> tuple[object, ...] | None:
+    """Returns the fields of a named tuple; a tuple with more elements than fields has none."""
+    fields = getattr(result, "_fields", None)
+    return fields if isinstance(fields, tuple) and len(fields) == tuple.__len__(result) else None
 
 
 def differing(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[str, ...]:

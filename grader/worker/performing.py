@@ -8,19 +8,19 @@ from __future__ import annotations
 import contextlib
 import random
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy.random  # or numpy loads it in the first call that uses it, where nobody seeds it
 import torch
 from torch.overrides import TorchFunctionMode
 
+from grader.core.names import CPU
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import Foreign, Local, mapped
+from grader.core.wire.values import NAMES, Foreign, Local, mapped
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.marshalling import (
     ScriptFiles,
@@ -298,14 +298,17 @@ def _work(counter: WorkCounter | None, lines: LineCounter | None) -> Work | None
 
 def seed(call: Call, step: int) -> None:
     """Seeds all generators of random numbers, for one step of a call."""
-    number = call.seed + step
+    seed_generators(call.seed + step, call.device)
+
+
+def seed_generators(number: int, device: str = CPU) -> None:
+    """Seeds all generators of random numbers."""
     # torch.manual_seed would also queue a call, with its traceback, for absent devices.
     torch.default_generator.manual_seed(number)
-    if call.device.startswith("cuda"):
+    if device.startswith("cuda"):
         torch.cuda.manual_seed(number)
     random.seed(number)
-    if "numpy.random" in sys.modules:
-        numpy.random.seed(number % _NUMPY_SEEDS)
+    numpy.random.seed(number % _NUMPY_SEEDS)
 
 
 def absent(adapter: str) -> Answer:
@@ -340,7 +343,13 @@ def part_of(result: object, part: int | str | None) -> object:
 
 
 def _is_readable(result: torch.Tensor) -> bool:
-    """Returns whether a tensor has real numbers that fit its storage, which may be resized."""
+    """Returns whether a tensor has real numbers that fit its storage, which may be resized.
+
+    A tensor that cannot cross, as a sparse one, is refused for that, and not for its gradients.
+    """
+    is_dense = result.layout is torch.strided and result.device.type != "meta"
+    if not is_dense or result.dtype not in NAMES:
+        return False
     furthest = sum(
         (size - 1) * step for size, step in zip(result.shape, result.stride(), strict=True)
     )

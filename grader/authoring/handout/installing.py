@@ -118,6 +118,7 @@ def write_wheel(tests: Iterable[Path], folder: Path) -> str:
         (source / "pyproject.toml").write_text(project, encoding="utf-8")
         subprocess.run(
             [sys.executable, "-m", "flit_core.wheel", "--outdir", built, source],
+            cwd=scratch,  # Python would import modules from the current folder
             env=os.environ | {"SOURCE_DATE_EPOCH": "0"},
             stdout=subprocess.DEVNULL,
             check=True,

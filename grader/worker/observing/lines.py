@@ -54,6 +54,8 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     out of torch.
     """
 
+    supports_higher_order_operators = True  # else torch refuses `torch.cond` under this mode
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.operations = 0
@@ -83,14 +85,14 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
         return noted
 
-    def _within(self, run: Callable[..., None]) -> Callable[..., None]:
+    def _within(self, run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
-        def counted(*args: Any) -> None:
+        def counted(*args: Any) -> Any:
             if self in _get_current_dispatch_mode_stack():
                 return run(*args)
             _push_mode(self)
             try:
-                run(*args)
+                return run(*args)
             finally:
                 _pop_mode()
 
@@ -101,12 +103,12 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Tells torch not to hide this mode from its compiler: hiding costs more than counting."""
         return False
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:  # the signature is torch's
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if isinstance(func, torch._ops.HigherOrderOperator):  # it calls them outside of modes
+            args = [self._within(one) if callable(one) else one for one in args]
         result = func(*args, **kwargs) if kwargs else func(*args)
         self.operations += 1
-        if not func.is_view:
+        if not getattr(func, "is_view", False):
             for tensor in result if isinstance(result, (tuple, list)) else (result,):
                 if isinstance(tensor, torch.Tensor):
                     self.largest = max(self.largest, tensor.numel())

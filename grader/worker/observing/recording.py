@@ -151,6 +151,8 @@ class Recorder:
 class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A mode of torch that sees every operation, at any depth."""
 
+    supports_higher_order_operators = True  # else torch refuses `torch.cond` under this mode
+
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._recorder = recorder
@@ -163,11 +165,13 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
             # Old contents of that memory must not be taken for computed values.
             return result.zero_() if self._recorder.has_room_for(result) else result
         frame = sys._getframe(1)
+        schema = getattr(func, "_schema", None)  # operators like `torch.cond` have none
+        is_mutable = schema is not None and schema.is_mutable
         for tensor in result if isinstance(result, tuple | list) else (result,):
             if isinstance(tensor, torch.Tensor):
                 self._recorder.keep(tensor, frame)
                 # x[..., 0::2] = y writes into x through a view of it.
-                if func._schema.is_mutable and tensor._base is not None:
+                if is_mutable and tensor._base is not None:
                     self._recorder.keep(tensor._base, frame)
         return result
 

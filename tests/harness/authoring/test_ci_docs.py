@@ -70,6 +70,12 @@ def test_the_grading_command_of_each_workflow_parses(workflow):
     assert context.params["form"] == "github"
 
 
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda file: file.name)
+def test_a_workflow_leaves_no_credentials_beside_a_submission(workflow):
+    text = workflow.read_text()
+    assert text.count("uses: actions/checkout@") == text.count("persist-credentials: false") == 2
+
+
 def test_the_classroom_reporter_reads_the_result_of_the_grading_step():
     """The reporter reads the variable `ID_RESULTS`, where ID is the step's id in capitals."""
     text = (ROOT / "examples" / "ci" / "classroom.yml").read_text()

@@ -116,6 +116,13 @@ def test_the_wheel_version_identifies_the_content_of_the_engine(wheel, tmp_path)
     assert write_wheel([*tests, more], tmp_path) != wheel.name
 
 
+def test_no_module_of_the_current_folder_makes_the_wheel(wheel, tmp_path, monkeypatch):
+    """It may be a student's."""
+    monkeypatch.chdir(write_files(tmp_path / "alice", {"flit_core.py": "1 / 0", "ast.py": "1 / 0"}))
+    tests = [*(ROOT / "tests" / "public").glob("*.py"), ROOT / "tests" / "conftest.py"]
+    assert write_wheel(tests, tmp_path) == wheel.name
+
+
 def test_the_wheel_requires_the_packages_that_it_and_students_import(wheel, modules):
     """The bounds are those of the project itself, and packages for teachers only are left out."""
     with ZipFile(wheel) as opened:

@@ -331,6 +331,11 @@ def test_lines_count_where_operations_are_not_counted(lines, is_loop):
 META, CPU = Elsewhere("float32", (3,), "meta"), 2 * X
 VALUES = Raised("RuntimeError", "item() cannot be called on meta tensors")
 COPIED = Raised("NotImplementedError", "Cannot copy out of meta tensor; no data!")
+REFUSED = Raised(
+    "ValueError",
+    "FlexAttention is only supported on CUDA, CPU, HPU, or MPS devices. "
+    "Found input tensors on meta device.",
+)
 OTHER = Raised("RuntimeError", "expected all tensors on one device")
 MISSING = Raised("NotImplementedError", "", missing=True)
 
@@ -342,6 +347,7 @@ MISSING = Raised("NotImplementedError", "", missing=True)
         (VALUES, CPU, VALUES, None, False),
         (VALUES, CPU, OTHER, None, False),
         (COPIED, CPU, COPIED, None, False),
+        (REFUSED, CPU, REFUSED, None, False),
         (COPIED, CPU, CPU, None, False),
         (COPIED, CPU, META, None, True),
         (VALUES, OTHER, None, "raised RuntimeError", False),

@@ -8,7 +8,7 @@ import numpy
 import pytest
 import torch
 
-from grader.core.wire.values import Named
+from grader.core.wire.values import Elsewhere, Foreign, Named
 from grader.testing.structure import Difference, differences, explanation, side_by_side
 
 pytestmark = pytest.mark.unit
@@ -85,6 +85,10 @@ LONG = "a" * 30
            f"b'a{'x' * 12}' was expected")]),
         (torch.float16, torch.float32,
          [("", "is torch.float16", "torch.float32 was expected")]),
+        (Foreign("an object of type Decimal"), 0.5,
+         [("", "is an object of type Decimal, where a float was expected", "")]),
+        ([Elsewhere("float32", (2,), "meta")], [torch.ones(2)],
+         [("[0]", "is a tensor on the device meta, where a tensor of shape [2] was expected", "")]),
     ],
     ids=str,
 )  # fmt: skip

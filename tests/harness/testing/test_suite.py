@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from grader.core.assignment import BadAssignment
 from grader.core.verdict import Aspect, Measurement, Status, Visibility
+from grader.testing import plugin
 from grader.testing import suite as suites
 from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import fresh_case
@@ -228,6 +230,15 @@ def test_a_course_that_cannot_be_used_is_refused_in_one_sentence(tmp_path, part,
     with pytest.raises(BadAssignment, match=said) as refused:
         opened(write_files(tmp_path, files), lambda _: None)
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_python_without_assertions_is_refused(tmp_path, monkeypatch):
+    """No test could fail."""
+    monkeypatch.setattr("sys.flags", types.SimpleNamespace(optimize=1))
+    with pytest.raises(BadAssignment, match="unset PYTHONOPTIMIZE"):
+        opened(write_files(tmp_path, COURSE), lambda _: None)
+    with pytest.raises(pytest.UsageError, match="unset PYTHONOPTIMIZE"):
+        plugin.pytest_configure(None)
 
 
 def test_a_course_without_tests_is_refused(tmp_path):

@@ -6,6 +6,7 @@ import importlib
 import importlib.machinery
 import importlib.metadata
 import io
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -104,6 +105,22 @@ def test_a_package_that_was_handed_in_is_the_working_directory(
     """Its files are then named from within it."""
     loaded({"work/__init__.py": "", "work/of_a_student.py": ""}, module, paths)
     assert Path.cwd() == tmp_path / "scratch" / "submission" / home
+
+
+def test_numbers_drawn_at_the_import_are_the_same_each_time(loaded, tmp_path):
+    program = """
+        import random
+        import numpy
+        import torch
+        DRAWN = random.random(), numpy.random.rand(), torch.rand(()).item()
+        def run_a(): return DRAWN
+    """
+    drawn = []
+    for number in range(2):
+        functions, _ = loaded({f"drawing_{number}.py": program}, f"drawing_{number}")
+        shutil.rmtree(tmp_path / "scratch")
+        drawn.append(functions["run_a"]())
+    assert drawn[0] == drawn[1]
 
 
 def test_an_exception_at_the_import_is_the_problem(loaded):

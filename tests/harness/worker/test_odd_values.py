@@ -74,6 +74,12 @@ class Row(list):
         return -1
 
 
+class Short(tuple):
+    """A tuple with more elements than fields."""
+
+    _fields = ("first", "second")
+
+
 class Table(dict):
     def items(self):
         return [("a", "lies")]
@@ -157,6 +163,7 @@ def as_received(value: object) -> Value:
         ({Text("a"): Whole(1)}, {"a": 1}),
         ({None: 1, 1.5: 2, (1, "a"): 3}, {None: 1, 1.5: 2, (1, "a"): 3}),
         (Pair(1, [Pair(2, ())]), Named("Pair", {"first": 1, "second": [NESTED]})),
+        (Short((1, 2, 3)), (1, 2, 3)),
         ([[], (), {}, set(), frozenset(), "", b""], [[], (), {}, set(), frozenset(), "", b""]),
         (torch.float16, torch.float16),
         (torch.device("cuda:1"), torch.device("cuda:1")),

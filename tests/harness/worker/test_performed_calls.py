@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from torch._higher_order_ops.while_loop import while_loop_op
 
 from grader.core.wire.calls import Answer, Call, Traced
 from grader.core.wire.scripts import Doing, Step
@@ -46,7 +47,6 @@ def test_every_generator_of_random_numbers_is_seeded():
     def draw(**_: Any) -> list[float]:
         return [torch.rand(()).item(), random.random(), float(numpy.random.rand())]
 
-    draw()  # numpy loads its generator at the first use
     one, same, other = (answer_to(draw, seed=seed).value for seed in (5, 5, 6))
     assert one == same
     assert all(a != b for a, b in zip(one, other, strict=True))
@@ -134,6 +134,19 @@ def test_a_result_whose_storage_was_resized_has_no_gradient():
     assert not performing._is_readable(torch.ones(2, dtype=torch.int64))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        torch.Tensor.to_sparse,
+        lambda x: x.to(torch.float8_e4m3fn),
+        lambda x: x.to("meta"),
+    ],
+)
+def test_a_result_that_cannot_cross_is_not_said_to_raise_where_gradients_are_asked(change):
+    cotangent = torch.ones(change(X).shape)
+    answer_to(lambda x: change(2 * x), wrt=("x",), cotangent=cotangent)
+
+
 def test_a_gradient_needs_a_tensor():
     answer = perform(lambda x: x, Call("run", {"x": 3}, wrt=("x",), cotangent=X), Path("/nowhere"))
     assert answer.raised is not None
@@ -211,6 +224,22 @@ def test_a_printed_tensor_is_no_work_outside_of_torch(capsys):
     """Torch lists the numbers that it prints, and more of them are more lines of its own."""
     assert not answer_to(lambda x: print(x), count_work=True).work.elsewhere
     assert "1." in capsys.readouterr().out
+
+
+def tripled(x: torch.Tensor) -> torch.Tensor:
+    begin = torch.tensor(3), torch.zeros_like(x)
+    return while_loop_op(
+        lambda left, *_: left > 0, lambda left, tripled, x: (left - 1, tripled + x), begin, (x,)
+    )[1]
+
+
+def test_operators_that_take_functions_are_counted_with_what_these_do():
+    work = answer_to(tripled, count_work=True).work
+    assert work.operations > 3 * 3
+    (answer,) = {
+        tuple(answer_to(tripled, record=record).value.tolist()) for record in (False, True)
+    }
+    assert answer == (3.0, 6.0)
 
 
 def test_work_in_threads_of_the_call_is_counted():
