@@ -131,12 +131,17 @@ class Reach:
     """The roles that run each line of each module, and the calls of each exercise.
 
     `own` are the calls of the tests' draw. `further` are calls of other draws: the calls on the
-    CPU whose work is not counted.
+    CPU whose work is not counted. `asking` are the exercises with tests that call an adapter.
     """
 
     roles: dict[str, dict[int, set[Role]]]
     own: dict[str, list[Call]] = field(default_factory=dict)
     further: dict[str, list[Call]] = field(default_factory=dict)
+    asking: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def exercises(self, adapter: str) -> tuple[str, ...]:
+        """Returns the exercises with tests that call an adapter, its own one first."""
+        return (adapter, *sorted(self.asking[adapter] - {adapter}))
 
     def calls(self, role: Role) -> list[Call]:
         """Returns the calls that distinguish a role's function from an edit of it."""
@@ -167,6 +172,7 @@ class _Tracing:
         """Returns the function's answer to a call."""
         if not call.adapter:
             return self._examinee.ask(call)
+        self._reach.asking[call.adapter].add(call.exercise or call.adapter)
         known = encode_call(replace(call, frame=None))
         if self._name == REFERENCES and known not in self._seen:
             self._seen.add(known)
@@ -174,7 +180,9 @@ class _Tracing:
                 self._reach.own.setdefault(call.adapter, []).append(call)
             elif call.device == CPU and not call.counts:
                 self._reach.further.setdefault(call.adapter, []).append(call)
-        with self._traced((self._name, call.adapter)):
+        # The references answer what a variant's tests ask of other adapters.
+        name = REFERENCES if call.exercise else self._name
+        with self._traced((name, call.adapter)):
             return self._examinee.ask(call)
 
     @contextmanager

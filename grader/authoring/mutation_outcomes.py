@@ -198,11 +198,14 @@ class MutantRunner:
         return answers(programs[name][exercise], calls, self._root, self._right[REFERENCES])
 
     def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
-        name, exercise = role
-        examinee = GivenFunctions(self._root, edited[name], self._right[REFERENCES])
-        for verdict in self._judge.grade(examinee, (exercise,)):
-            if verdict.status is not Status.PASSED:
-                return verdict.id
+        """Returns the first test that fails, of all exercises whose tests call the function."""
+        name, adapter = role
+        others = {**self._right[REFERENCES], adapter: edited[name][adapter]}
+        examinee = GivenFunctions(self._root, edited[name], others)
+        for exercise in self._reach.exercises(adapter):
+            for verdict in self._judge.grade(examinee, (exercise,)):
+                if verdict.status is not Status.PASSED:
+                    return verdict.id
         return None
 
     def _alike(self, edited: dict[str, Functions], roles: Sequence[Role]) -> str | None:

@@ -22,6 +22,7 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import meant, nearest
 from grader.core.verdict import Aspect, Status, Verdict
 from grader.core.wire.calls import Answer, Call, encode_call
+from grader.explain.answers import InFull
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.mistakes.diagnosis import TELLING_CASES
 from grader.explain.mistakes.mistakes import load_mistakes
@@ -34,7 +35,7 @@ from grader.testing.cases import SEED, fresh_case
 from grader.testing.course import Foundations, listed_in, load_references
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.outcome import Plainly, StudentFault
+from grader.testing.outcome import StudentFault
 from grader.testing.suite import Suite
 from grader.worker.observing.watching import NAMESPACE
 
@@ -274,13 +275,15 @@ def _reason(suite: Suite, verdict: Verdict, ask: Callable[[Call], Answer]) -> st
     For wrong numbers, also returns how far off they are.
     """
     case_of = functools.cache(functools.partial(fresh_case, SEED))
-    given = suite.contract, ask, suite.references, case_of, SEED, Plainly()
+    given = suite.contract, ask, suite.references, case_of, SEED, InFull()
     raised = suite.run(verdict.id, Bench(*given)).raised
     first = (verdict.message or "").partition("\n")[0]
     if isinstance(raised, BrokenReference):
         return str(raised)
     if raised is None:
         return f"{first} It passes when it runs again: does chance decide the answer?"
+    if isinstance(raised, StudentFault):
+        return raised.message.partition("\n")[0]
     if not isinstance(raised, WrongNumbers):
         # A bare assertion has no message.
         said = str(raised).partition("\n")[0] if isinstance(raised, AssertionError) else ""

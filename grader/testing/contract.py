@@ -81,6 +81,9 @@ _INSTEAD = (
     "torch.nn.Module, torch.optim.Optimizer, a path or an open file. An object that stays with the "
     "submission is a typing.Protocol that declares its methods"
 )
+_USED = "Let a run_ adapter use such objects, and return numbers, lists or an Iterator of these"
+# Nothing inside a value is handed over as a handle.
+_STAYING = (ObjectType, ClassType, IteratorType)
 
 
 class CannotCross(Exception):
@@ -188,7 +191,9 @@ def _tensor(annotation: Any) -> TensorType:
 def _object(declared: type) -> ObjectType:
     functions = {
         name: function
-        for name, function in vars(declared).items()
+        for base in reversed(declared.__mro__)
+        if getattr(base, "_is_protocol", False)
+        for name, function in vars(base).items()
         # Python gives methods such as `__init__` to a Protocol that has none of its own.
         if inspect.isfunction(function) and function.__module__ not in _OF_PROTOCOLS
     }
@@ -196,7 +201,7 @@ def _object(declared: type) -> ObjectType:
         if name.startswith("__") and name not in _SPECIAL:
             raise CannotCross(
                 f"{name} of {declared.__name__} cannot be called by a test: among Python's own "
-                f"methods, only {', '.join(_SPECIAL)} can"
+                f"methods, only {', '.join(_SPECIAL)} can. {_USED}"
             )
     methods = {
         name: signature_of(function, bound=True)
@@ -239,6 +244,15 @@ def _returned(what: str, annotation: Any) -> Kind:
     given = next((one for one in _kinds_in(kind) if isinstance(one, GivenType)), None)
     if given is not None:
         raise CannotCross(f"{what}: {given} can be given, and not come back: {_INSTEAD}")
+    # A union may be None, which a test can see.
+    inside = [] if isinstance(kind, OneOf) else [*_kinds_in(kind)][1:]
+    items = (kind.item,) if isinstance(kind, IteratorType) else ()
+    for one in inside:
+        if isinstance(one, _STAYING) or (one in items and isinstance(one, ParameterType)):
+            raise CannotCross(
+                f"{what}: {one} stays with the submission, and comes back only by itself, not "
+                f"inside {kind}. {_USED}"
+            )
     return kind
 
 
@@ -354,7 +368,7 @@ def _adapter(name: str, function: Callable[..., Any]) -> Adapter:
     except CannotCross as problem:
         raise BadAssignment(f"adapters.py, {name}, {problem}") from None
     except RecursionError:
-        said = "a Protocol that mentions itself: annotate that result as Any"
+        said = f"a Protocol that mentions itself: leave such methods out. {_USED}"
         raise BadAssignment(f"adapters.py, {name}, takes or returns {said}") from None
     return Adapter(name, signature.kinds, signature.result)
 

@@ -82,9 +82,24 @@ def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
         return None
     if raised.suggestion or f"self.{name}" not in (source := source_of(raised)):
         return _meant(raised)
+    if _sets(name, source):
+        # If the line mentions the name again, that may be the attribute that is missing.
+        if len(re.findall(rf"\b{name}\b", source)) > 1:
+            return None
+        return (
+            f"Does the class list its attributes in __slots__ (or by slots=True), without {name}?"
+        )
     if f"self.{name}(" in source:
         return f"Is self.{name} defined in this class, or set in __init__, under another name?"
     return f"Is self.{name} set in __init__ under another name, or only later?"
+
+
+def _sets(name: str, source: str) -> bool:
+    """Returns whether a line sets this attribute of `self`, and does not only add to it."""
+    targets, equals, value = source.partition("=")
+    if not equals or value.startswith("=") or "(" in targets or targets[-1:] in "+-*/%@&|^<>!:":
+        return False
+    return bool(re.search(rf"\bself\.{name}\b(?![.\[])", targets))
 
 
 def _meant(raised: Raised) -> str | None:

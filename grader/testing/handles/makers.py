@@ -20,7 +20,7 @@ from grader.testing.handles.objects import (
     joined,
     script_of,
 )
-from grader.testing.handles.scripts import Owner, Script, Thing
+from grader.testing.handles.scripts import BadThing, Owner, Script, Thing
 from grader.testing.kinds import TEXT_PATH, Anything, DictType, Kind, PlainType
 from grader.testing.object_kinds import (
     MODULE,
@@ -49,10 +49,6 @@ _WHY = {
     TOO_MANY: f"{{}} holds more than {MAX_ENTRIES} files afterwards",
 }
 _UNKNOWN = "it cannot be told what {} is afterwards"
-
-
-class BadThing(Exception):
-    """A test asks for an object that cannot be made beside the submission."""
 
 
 class ModuleHandle(Handle):

@@ -65,10 +65,15 @@ def asked(
 
 
 def joined(script: Script, *values: Any) -> Script:
-    """Returns the script, after joining the scripts of all handles among values to it."""
+    """Returns one script of all, after joining the scripts of all handles among values.
+
+    A script that hands a file on stands first: all else belongs to the new process.
+    """
     for one in _handles_in(values):
         other = one._thing.script
         if other is not script:
+            if other.hands_on:
+                script, other = other, script
             script.join(other)
     return script
 
@@ -240,7 +245,7 @@ def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
         if steps[-1].doing is Doing.NEXT and steps[-1].on == source.place:
             steps[-1] = replace(steps[-1], times=steps[-1].times + 1)
         else:
-            steps.append(Step(source.place, Doing.NEXT))
+            source.script.take(Step(source.place, Doing.NEXT))
         try:
             item = source.script.answer(adapter, {})
         except EndOfItems:

@@ -23,6 +23,7 @@ from grader.testing.outcome import observed, shows_expected
 from grader.worker.marshalling import ANEW, same_values
 
 _ASKING = (Doing.CALL, Doing.READ)
+_MAKING = (Doing.MAKE, Doing.ASK)
 _CLASSES, _OBJECTS = ("a class (",), ("an object of ", "a module of ", "an iterator of ")
 _FUNCTIONS = ("a function (",)
 # Names that a submission's object has without its author's doing.
@@ -82,6 +83,10 @@ def _lacking(raised: Raised, name: str, kind: ObjectType) -> Raised:
     return replace(raised, remark=said, suggestion="")
 
 
+class BadThing(Exception):
+    """A test asks for an object that cannot be made beside the submission, or not be used there."""
+
+
 class EndOfItems(Exception):
     """There is no next item."""
 
@@ -115,9 +120,26 @@ class Script:
         # The values that stay in the worker, by the number of their step.
         self.came: dict[int, Came] = {}
         self._joined: tuple[Script, int] | None = None
+        # The step that hands a file on to a new process, where only later steps run.
+        self._anew = 0
+
+    @property
+    def hands_on(self) -> bool:
+        """Returns whether a step hands a file on to a new process."""
+        return self._anew > 0
 
     def take(self, step: Step) -> Thing:
-        """Adds a step to the script and returns the thing that the step gives."""
+        """Adds a step to the script and returns the thing that the step gives.
+
+        Raises:
+            BadThing: if it uses an object that was left behind in the process before.
+        """
+        if _hands_on(step):
+            self._anew = len(self.steps)
+        elif self._anew and min(_used(step), default=self._anew) < self._anew:
+            raise BadThing(
+                "made before in_a_new_process(), and used after it: only the new file is left there"
+            )
         self.steps.append(step)
         return Thing(self, len(self.steps) - 1)
 
@@ -130,6 +152,7 @@ class Script:
         offset = len(self.steps)
         self.steps += [_moved(step, offset) for step in other.steps]
         self.came |= {place + offset: one for place, one in other.came.items()}
+        self._anew = offset + other._anew if other._anew else self._anew
         other.steps, other.came, other._joined = [], {}, (self, offset)
 
     def found(self) -> tuple[Script, int]:
@@ -168,6 +191,19 @@ def _moved(step: Step, offset: int) -> Step:
     keywords = {name: mapped(value, move) for name, value in step.keywords.items()}
     on = max(0, step.on + offset)
     return replace(step, on=on, positional=mapped(step.positional, move), keywords=keywords)
+
+
+def _used(step: Step) -> list[int]:
+    """Returns the numbers of the steps that gave what a step acts on or is given."""
+    used = [] if step.doing in _MAKING else [step.on]
+
+    def note(value: Any) -> Any:
+        if isinstance(value, Local):
+            used.append(value.number)
+        return value
+
+    mapped((step.positional, dict(step.keywords)), note)
+    return used
 
 
 def call_of(steps: Sequence[Step], adapter: str) -> Call:

@@ -60,6 +60,7 @@ COURSE = {
         def run_lost(x: Float[Tensor, "n"]) -> Float[Tensor, "n"]: ...
         def run_whole(x: Float[Tensor, "n"]) -> Int[Tensor, "n"]: ...
         def run_listed(n: int) -> Iterator[int]: ...
+        def run_helped(n: int) -> int: ...
         """,
     "solutions/__init__.py": """
         import torch
@@ -78,6 +79,9 @@ COURSE = {
 
         def run_listed(n):
             yield n
+
+        def run_helped(n):
+            return n + 7
         """,
     "solutions/mistakes.py": "MISTAKES = ()\n",
     "tests/conftest.py": TINY["tests/conftest.py"],
@@ -112,11 +116,19 @@ COURSE = {
         def test_lists(student):
             '''The list has an end.'''
             list(student(3))
+
+        @exercise("run_listed")
+        def test_lists_as_many(student):
+            '''Another function, which has no tests of its own, gives the number.'''
+            assert list(student(3)) == [student.other("run_helped")(3) - 7]
         """,
 }
-SCALES, LISTS = (f"tests/public/test_loose.py::test_{name}" for name in ("scales", "lists"))
-ROLES = [(REFERENCES, f"run_{it}") for it in ("scaled", "filled", "lost", "whole", "listed")]
-SCALED, FILLED, LOST, WHOLE, LISTED = ROLES
+SCALES, LISTS, LISTS_AS_MANY = (
+    f"tests/public/test_loose.py::test_{name}" for name in ("scales", "lists", "lists_as_many")
+)
+_NAMES = ("scaled", "filled", "lost", "whole", "listed", "helped")
+ROLES = [(REFERENCES, f"run_{it}") for it in _NAMES]
+SCALED, FILLED, LOST, WHOLE, LISTED, HELPED = ROLES
 MISSED = MutationOutcome(Fate.MISSED, "")
 IMPORTED = MutationOutcome(Fate.CAUGHT, "when it is imported")
 
@@ -148,6 +160,8 @@ EDITS = [
     (WHOLE, "torch.arange(len(x))", "torch.arange(len(x)).int()", MISSED),
     (LISTED, "yield n", "yield n; [][0]", MutationOutcome(Fate.CAUGHT, LISTS)),
     (LISTED, "yield n", "yield from [n]", equivalent(SAME_ANSWERS)),
+    (HELPED, "n + 7", "n + 8", MutationOutcome(Fate.CAUGHT, LISTS_AS_MANY)),
+    (HELPED, "n + 7", "7 + n", equivalent(SAME_ANSWERS)),
 ]
 
 

@@ -191,6 +191,35 @@ def test_an_author_reads_the_message_of_any_assertion_that_a_reference_fails(tmp
     assert "The count is a pair (the result is" in pair
 
 
+OF_REFUSALS = """
+    from grader.testing import exercise
+
+    @exercise("run_double", aspect="generality")
+    def test_of_nothing(student, draw):
+        '''No numbers are doubled.'''
+        student(draw(0))
+
+    @exercise("run_double", aspect="generality")
+    def test_of_one(student, draw):
+        '''One number is doubled.'''
+        student(draw(1))
+"""
+
+
+def test_an_author_reads_which_answer_of_a_reference_is_refused_and_where_it_raises(tmp_path):
+    """A verdict names only the kind of the fault, as the graded draw is secret; verify has none."""
+    right = "2 * x if len(x) > 1 else [1][len(x) - 1:] if len(x) else 1 / 0"
+    solutions = TINY["solutions/__init__.py"].replace("2 * x", right)
+    files = {"solutions/__init__.py": solutions, "tests/hidden/test_tiny.py": OF_REFUSALS}
+    root = write_files(tmp_path, TINY | files)
+    with imported_alone():
+        raised, refused = verify(find_assignment(root)).unjust
+    assert raised.endswith("ZeroDivisionError: division by zero (solutions/__init__.py:3)")
+    assert "run_double" in refused
+    assert "must" in refused
+    assert "not a list" in refused
+
+
 BARE = """
     from grader.testing import exercise
 

@@ -67,6 +67,7 @@ TRUTH = "RuntimeError: Boolean value of Tensor with more than one value is ambig
 PAIR = "TypeError: unsupported operand type(s) for -: 'Tensor' and 'torch.return_types.{}'"
 MASK = (Operand("mask", "None"),)
 X = Operand("x", "float32[2, 3]")
+NOT_IN_SLOTS = "Does the class list its attributes in __slots__ (or by slots=True), without w?"
 NAMED = [
     (NO_NAME.format("F"), {}, "Is an import missing (import torch.nn.functional as F)?"),
     (
@@ -97,6 +98,22 @@ NAMED = [
     (
         NO_ATTRIBUTE.format("Net"),
         {"source": "return self.w"},
+        "Is self.w set in __init__ under another name, or only later?",
+    ),
+    *(
+        (NO_ATTRIBUTE.format("Net"), {"source": source}, NOT_IN_SLOTS)
+        for source in ("self.w = 0.0", "self.w: float = 0.0", "self.v, self.w = v, 0.0")
+    ),
+    (NO_ATTRIBUTE.format("Net"), {"source": "self.w = other.w"}, None),
+    (NO_ATTRIBUTE.format("Net"), {"source": "node.w = 0.0"}, None),
+    (
+        NO_ATTRIBUTE.format("Net"),
+        {"source": "self.w += 1"},
+        "Is self.w set in __init__ under another name, or only later?",
+    ),
+    (
+        NO_ATTRIBUTE.format("Net"),
+        {"source": "total = self.w"},
         "Is self.w set in __init__ under another name, or only later?",
     ),
     (

@@ -18,8 +18,7 @@ from grader.home.bench import DirectCalls
 from grader.testing.cases import fresh_case
 from grader.testing.contract import read_contract
 from grader.testing.handles.handle import BrokenReference, Reference, Student
-from grader.testing.handles.makers import BadThing
-from grader.testing.handles.scripts import TwoProcesses, in_two_processes
+from grader.testing.handles.scripts import BadThing, TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault
 from grader.worker import marshalling
 from grader.worker.marshalling import ScriptFiles
@@ -102,12 +101,14 @@ def test_a_call_changes_a_parameter(which):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_file_can_be_copied_into_a_new_process(which):
-    """The copy has the file's content, and changes of the copy do not affect the original."""
+    """The copy has the file's content. The original is in the process before, out of reach."""
     write = handles("run_write")[which]
     file = write.file("a", "a.txt")
     copy = file.in_a_new_process()
     write(copy, "b")
-    assert (file.text(), copy.text()) == ("a", "b")
+    assert copy.text() == "b"
+    with pytest.raises(BadThing, match=r"^made before in_a_new_process\(\), and used after it"):
+        file.text()
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -143,6 +144,27 @@ def test_a_script_split_into_two_processes_has_the_same_results(content):
     first = calls(parts.first).value
     assert first == ("absent" if content is None else content.encode())
     assert calls(parts.second(first)).value == b"x\ny\n"
+
+
+@pytest.mark.parametrize("made_before", [True, False])
+def test_objects_of_their_own_may_stand_before_a_file_in_a_new_process(made_before):
+    """Their steps run in the new process, wherever the call has the file among its arguments."""
+    asked = []
+    contract = contract_of(CONTRACT)
+    calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
+
+    def ask(call):
+        asked.append(call)
+        return calls(call)
+
+    write = Student(contract["run_write"], ask, 1, lambda *_: None, InFull(), others=contract)
+    file = write.file("x\n", "a.txt")
+    counter = write.other("get_counter")() if made_before else None
+    copy = file.in_a_new_process()
+    counter = counter or write.other("get_counter")()
+    assert counter.count(copy.as_text) == 1
+    parts = in_two_processes(asked[-1])
+    assert calls(parts.second(calls(parts.first).value)).value == 1
 
 
 def test_split_scripts_with_equal_tensors_are_equal():

@@ -9,7 +9,8 @@ import torch
 from grader.core.wire.calls import Answer
 from grader.core.wire.scripts import Doing
 from grader.testing.handles import objects
-from grader.testing.handles.makers import BadThing, checked_name
+from grader.testing.handles.makers import checked_name
+from grader.testing.handles.scripts import BadThing
 from grader.testing.outcome import StudentFault
 from tests.harness.handle_fixtures import Asked, reference, student
 
