@@ -13,6 +13,7 @@ from typing import Any
 
 from grader.core.names import is_adapter, several
 from grader.core.submission import Unreadable
+from grader.intake.archives import ARCHIVES
 from grader.intake.limits import CopyLimits, name_as_written
 from grader.intake.open_folder import read_bounded
 from grader.intake.programs.notebook import Notebook, read_notebook, syntax_tree
@@ -273,4 +274,6 @@ def _nothing_found(root: Path, adapters: str, kind: str, found: list[str]) -> st
         )
     there = {path.name for path in root.iterdir()}
     there -= {written for name in there if (written := name_as_written(name)) != name}
-    return f"there is no {adapters} in any folder of it; it holds {several(sorted(there))}"
+    archives = sorted(name for name in there if name.lower().endswith(ARCHIVES))
+    closed = f"; not opened: {several(archives)} (hand in the files themselves)" if archives else ""
+    return f"there is no {adapters} in any folder of it; it holds {several(sorted(there))}{closed}"
