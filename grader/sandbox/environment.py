@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.core.assignment import Assignment
+from grader.core.names import several
 from grader.core.text import plain
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Raised
@@ -23,6 +24,7 @@ _MOST = 20
 _LONGEST = 60
 _TOLD = 3
 _ABSENT = ("FileNotFoundError", "NotADirectoryError")
+_IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 _MISSING_FILE = re.compile(r"No such file or directory: '(?:[^'\n]*/)?([^'/\n]{1,200})'")
 
 
@@ -131,9 +133,19 @@ class Environment:
 
     @property
     def absence(self) -> str:
-        """Returns a message in Python's words that names the absent modules."""
+        """Returns a message in Python's words that names the absent modules.
+
+        Files of the assignment's folder may have been handed in one by one, without it.
+        """
         names = " and ".join(repr(name) for name in self._absent[:_TOLD])
-        return f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
+        said = f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
+        given = self._assignment.root / "adapters.py"
+        imported = _IMPORTED.findall(given.read_text("utf-8")) if given.is_file() else ()
+        for name in (name for name in self._absent if name in imported):
+            of_it = {path.name for path in (self._assignment.root / name).glob("[!_]*.py")}
+            if files := sorted(of_it & self._own_names):
+                return f"{said}; a folder {name} should hold {several(files)}"
+        return said
 
     def spared(
         self, tests: tuple[Verdict, ...], cell_errors: Iterable[Raised]

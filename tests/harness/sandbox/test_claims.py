@@ -35,7 +35,15 @@ def environment(tmp_path, root) -> Environment:
     """The environment of an assignment that allows one package, which is absent."""
     named = f'name = "tiny"\n        packages = ["{ALLOWED}"]'
     settings = TINY["pyproject.toml"].replace('name = "tiny"', named)
-    folder = write_files(tmp_path / "tiny", TINY | {"pyproject.toml": settings, "course.py": ""})
+    own = {
+        "pyproject.toml": settings,
+        "adapters.py": f"from work import helpers\n{TINY['adapters.py']}",
+        "course.py": "",
+        "hidden/helpers.py": "",
+        "work/__init__.py": "",
+        "work/helpers.py": "",
+    }
+    folder = write_files(tmp_path / "tiny", TINY | own)
     notes = ("Left out (larger than 8 MB): deep/big.pt (60 MB).", "Other: other.pt.")
     return Environment(find_assignment(folder), root, notes)
 
@@ -290,6 +298,14 @@ def test_the_absent_modules_are_named_in_pythons_words(environment):
         "ModuleNotFoundError: No module named 'absent_a' and 'absent_b' and 'absent_c': "
         "neither handed in nor installed"
     )
+
+
+def test_files_without_their_folder_are_named(environment):
+    """Some platforms take files one by one."""
+    environment.note_absent(["absent_a", "hidden"])
+    assert environment.absence.endswith("installed")
+    environment.note_absent(["work"])
+    assert environment.absence.endswith("installed; a folder work should hold helpers.py")
 
 
 def test_a_cell_without_an_allowed_package_spares_all_but_passed_tests(environment):
