@@ -28,6 +28,8 @@ from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_f
 from grader.worker.packages import Folders, ImportClock, Spec, make_room
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
+# What every worker has loaded only because many submissions import it.
+_WARM = ("beartype", "einops", "jaxtyping")
 _LONGEST_SOURCE = 60
 # Only `input()` raises an EOFError with this message.
 _END_OF_INPUT = "EOF when reading a line"
@@ -141,7 +143,7 @@ def load(
     for name in engine:
         sys.modules.pop(name, None)
     importlib.invalidate_caches()
-    make_room(own_paths, preloaded)
+    make_room(own_paths, (*preloaded, *_WARM))
     problem, functions, endings = None, {}, _early_ends(root)
     _discard_unwritable_logs()
     try:
