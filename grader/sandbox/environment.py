@@ -11,10 +11,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.core.assignment import Assignment
+from grader.core.names import several
 from grader.core.text import plain
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
+from grader.intake.archives import READABLE
 from grader.testing.outcome import StudentFault
 from grader.worker.packages import is_installed
 
@@ -22,6 +24,7 @@ _MOST = 20
 _LONGEST = 60
 _TOLD = 3
 _ABSENT = ("FileNotFoundError", "NotADirectoryError")
+_IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 _MISSING_FILE = re.compile(r"No such file or directory: '(?:[^'\n]*/)?([^'/\n]{1,200})'")
 
 
@@ -29,12 +32,13 @@ class Environment:
     """A check of the packages that a worker reports as missing.
 
     `lacking` holds those that are really not installed, and are not modules of the assignment or of
-    the submission in `root`.
+    the submission in `root`. `notes` say which of its files were left out.
     """
 
-    def __init__(self, assignment: Assignment, root: Path) -> None:
+    def __init__(self, assignment: Assignment, root: Path, notes: Sequence[str] = ()) -> None:
         self._assignment = assignment
         self._root = root
+        self._notes = notes
         self._looked_up: dict[str, bool] = {}
         self.lacking: dict[str, None] = {}
         self._absent: list[str] = []
@@ -57,17 +61,37 @@ class Environment:
         return self._located(dataclasses.replace(raised, lacks=lacks), raised.lacks)
 
     def _located(self, raised: Raised, module: str = "") -> Raised:
-        """Returns the exception, with the path of a missing file that lies elsewhere."""
+        """Returns the exception; a remark says where a file that it misses was handed in."""
         is_file = raised.kind in _ABSENT and GIVEN not in raised.message
         missing = _MISSING_FILE.search(raised.message) if is_file else None
         names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
         place = next((place for name in names if (place := self._place(name))), None)
-        if place is None or raised.remark:
+        if raised.remark:
             return raised
+        if place is None:
+            remark = self._not_opened(module) if module else self._left_out(names)
+            return dataclasses.replace(raised, remark=remark)
         why = "imports are" if module else "a path is"
         folders = "adapters' folder and those above it" if module else "folder that was handed in"
         said = f"It was handed in as {plain(place)}: {why} looked up from the {folders}."
         return dataclasses.replace(raised, remark=said)
+
+    def _not_opened(self, module: str) -> str:
+        """Returns a sentence about an archive with a module's name."""
+        archives = (self._place(f"{module}{suffix}") for suffix in READABLE)
+        archive = next(filter(None, archives), None)
+        if archive is None:
+            return ""
+        return f"{plain(archive)} is an archive, and was not opened: hand in what it holds."
+
+    def _left_out(self, names: Iterable[str]) -> str:
+        """Returns the note that says why a file of such a name was left out."""
+        for name in names:
+            whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+            for note in self._notes:
+                if note.startswith("Left out (") and whole.search(note.partition("): ")[2]):
+                    return note
+        return ""
 
     def _place(self, name: str) -> str | None:
         """Returns the path of a file or folder of that name in the submission, if there is one."""
@@ -86,8 +110,8 @@ class Environment:
         """
         self._has_adapters = has_adapters
         for name in names:
-            checked = self.checked(Raised("ModuleNotFoundError", "", lacks=name))
-            self._absent += [name] if checked.lacks else []
+            self.checked(Raised("ModuleNotFoundError", "", lacks=name))
+            self._absent += [name] if self._is_absent(name) else []
 
     def fault(self, raised: Raised) -> StudentFault | None:
         """Returns the fault if a package that submissions may import is missing, or None."""
@@ -109,9 +133,19 @@ class Environment:
 
     @property
     def absence(self) -> str:
-        """Returns a message in Python's words that names the absent modules."""
+        """Returns a message in Python's words that names the absent modules.
+
+        Files of the assignment's folder may have been handed in one by one, without it.
+        """
         names = " and ".join(repr(name) for name in self._absent[:_TOLD])
-        return f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
+        said = f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
+        given = self._assignment.root / "adapters.py"
+        imported = _IMPORTED.findall(given.read_text("utf-8")) if given.is_file() else ()
+        for name in (name for name in self._absent if name in imported):
+            of_it = {path.name for path in (self._assignment.root / name).glob("[!_]*.py")}
+            if files := sorted(of_it & self._own_names):
+                return f"{said}; a folder {name} should hold {several(files)}"
+        return said
 
     def spared(
         self, tests: tuple[Verdict, ...], cell_errors: Iterable[Raised]
@@ -134,14 +168,15 @@ class Environment:
         )
 
     def _is_lacking(self, name: str) -> bool:
+        own = (self._assignment.root / one for one in (name, f"{name}.py"))
+        return self._is_absent(name) and not any(path.exists() for path in own)
+
+    def _is_absent(self, name: str) -> bool:
         if len(name) > _LONGEST or not name.isidentifier() or name == "grader":
             return False
         if name in sys.stdlib_module_names or is_installed(name):
             return False
-        names = (name, f"{name}.py")
-        if any((self._assignment.root / one).exists() for one in names):
-            return False
-        return self._own_names.isdisjoint(names)
+        return self._own_names.isdisjoint((name, f"{name}.py"))
 
     @functools.cached_property
     def _own_names(self) -> set[str]:

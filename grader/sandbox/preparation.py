@@ -113,7 +113,7 @@ class SubmissionPreparation:
             submission = self._intake.take_in(entry, copies, self._adapters)
             kept += [submission.root, submission.root / submission.adapters]
             uses = Uses(self._assignment.forbidden, submission.root)
-            environment = Environment(self._assignment, submission.root)
+            environment = Environment(self._assignment, submission.root, submission.notes)
             session = Session(
                 self._servers.current,
                 submission,

@@ -159,6 +159,7 @@ def _environment(home: Path) -> dict[str, str]:
         | instructions
         | {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "USER": "student",  # the worker's user id may have no name
             "HOME": str(home),
             "TMPDIR": str(home),
             "LANG": "C.UTF-8",

@@ -31,6 +31,8 @@ from grader.worker.packages import Folders, ImportClock, Spec, make_room
 from grader.worker.performing import seed_generators
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
+# What every worker has loaded only because many submissions import it.
+_WARM = ("beartype", "einops", "jaxtyping")
 _LONGEST_SOURCE = 60
 # Only `input()` raises an EOFError with this message.
 _END_OF_INPUT = "EOF when reading a line"
@@ -144,7 +146,7 @@ def load(
     for name in engine:
         sys.modules.pop(name, None)
     importlib.invalidate_caches()
-    make_room(own_paths, preloaded)
+    make_room(own_paths, (*preloaded, *_WARM))
     problem, functions, endings = None, {}, _early_ends(root)
     _discard_unwritable_logs()
     # Every zygote's generators begin differently. Torch's keep the seed that they have at home.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import faulthandler
-import io
 import os
 import signal
 import socket
@@ -122,15 +121,19 @@ def _answer(
 
 
 def _redirect(output: int) -> None:
-    """Sends the submission's output to a descriptor, and gives it no input."""
-    for text in (sys.stdout, sys.stderr):
-        if isinstance(text, io.TextIOWrapper):
-            text.reconfigure(line_buffering=True)
+    """Sends the submission's output to a descriptor, and gives it no input.
+
+    The streams are new: the old ones count as files with positions, which a pipe does not have, so
+    that a program could not put its own wrapper around them.
+    """
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
     for stream in (1, 2):
         os.dup2(output, stream)
+    for name, stream in (("stdout", 1), ("stderr", 2)):
+        text = os.fdopen(stream, "w", 1, "utf-8", "backslashreplace", closefd=False)
+        vars(sys).update({name: text, f"__{name}__": text})
 
 
 def _print_the_rest() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,8 @@ from typing import Any
 
 from grader.core.names import is_adapter, several
 from grader.core.submission import Unreadable
-from grader.intake.limits import CopyLimits
+from grader.intake.archives import ARCHIVES
+from grader.intake.limits import CopyLimits, name_as_written
 from grader.intake.open_folder import read_bounded
 from grader.intake.programs.notebook import Notebook, read_notebook, syntax_tree
 
@@ -132,8 +134,9 @@ class Located:
 def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
     """Finds the adapters at the top of a copy, or else in the folders nearest to the top.
 
-    Without such a file, takes the only notebook with adapters, or the only Python file if there
-    are no folders. A folder that is all that the top holds counts as the top.
+    Without such a file, takes the only notebook with adapters, the only file with adapters whose
+    name resembles theirs, or the only Python file if there are no folders. A folder that is all
+    that the top holds counts as the top.
 
     Raises:
         Unreadable: if there are no adapters, or several files could be meant.
@@ -153,9 +156,15 @@ def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
     notebooks = list(_notebooks_with_adapters(root, limits))
     if len(notebooks) == 1:
         return notebooks[0]
+    renamed = [] if notebooks else _renamed(root, adapters, limits)
+    if len(renamed) == 1:
+        return _under_its_name(renamed[0], PurePosixPath(adapters).name)
     if not notebooks and (alone := _only_python_file(root, limits)) is not None:
-        return alone
-    raise Unreadable(_nothing_found(root, adapters, [str(found.file) for found in notebooks]))
+        is_module = "." not in alone.file.stem
+        return alone if is_module else _under_its_name(alone, PurePosixPath(adapters).name)
+    kind, several_found = ("file", renamed) if renamed else ("notebook", notebooks)
+    names = [str(one.file) for one in several_found]
+    raise Unreadable(_nothing_found(root, adapters, kind, names))
 
 
 def _tops(top: Path) -> Iterator[Path]:
@@ -194,7 +203,8 @@ def _best(found: list[Located], adapters: str) -> Located:
     names = [str(candidate.file) for candidate in found]
     if len(best) > 1:
         raise Unreadable(
-            f"{adapters} is there more than once ({several(names)}); say which with --adapters"
+            f"{adapters} is there more than once ({several(names)}); hand in one of them, or say "
+            "which with --adapters"
         )
     if len(found) == 1:
         return best[0]
@@ -221,6 +231,32 @@ def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located
             return
 
 
+def _renamed(root: Path, adapters: str, limits: CopyLimits) -> list[Located]:
+    """Returns the files with adapters, nearest to the top, that resemble `adapters` in their names.
+
+    Browsers and people rename a file that they save again: `adapters (1).py`, `Adapters_final.py`.
+    """
+    wanted = PurePosixPath(adapters)
+    word = wanted.stem.casefold().removesuffix("s")
+    for folders in ([root], *_by_depth(root)) if wanted.suffix == ".py" else ():
+        files = [file for one in folders for file in sorted((one / wanted.parent).glob("*.py"))]
+        found = [
+            _read(root, PurePosixPath(file.relative_to(root)), limits)
+            for file in files
+            if word in file.stem.casefold() and file.is_file()
+        ]
+        if found := [one for one in found if one.facts.adapters]:
+            return found
+    return []
+
+
+def _under_its_name(found: Located, name: str) -> Located:
+    """Gives a file of another name the adapters' name as well, under which it is imported."""
+    os.link(found.root / found.file, (found.root / found.file).with_name(name))
+    note = f"There is no {name}: {found.file} was taken for it."
+    return replace(found, file=found.file.with_name(name), note=note)
+
+
 def _only_python_file(root: Path, limits: CopyLimits) -> Located | None:
     """Returns the only Python file, under any name, if it defines adapters."""
     files = list(root.glob("*.py"))
@@ -230,11 +266,14 @@ def _only_python_file(root: Path, limits: CopyLimits) -> Located | None:
     return located if located.facts.adapters else None
 
 
-def _nothing_found(root: Path, adapters: str, notebooks: list[str]) -> str:
-    if notebooks:
+def _nothing_found(root: Path, adapters: str, kind: str, found: list[str]) -> str:
+    if found:
         return (
-            f"there is no {adapters}, and more than one notebook defines adapters "
-            f"({several(notebooks)}); say which with --adapters"
+            f"there is no {adapters}, and more than one {kind} defines adapters "
+            f"({several(found)}); hand in one of them, or say which with --adapters"
         )
-    there = sorted(path.name for path in root.iterdir())
-    return f"there is no {adapters} in any folder of it; it holds {several(there)}"
+    there = {path.name for path in root.iterdir()}
+    there -= {written for name in there if (written := name_as_written(name)) != name}
+    archives = sorted(name for name in there if name.lower().endswith(ARCHIVES))
+    closed = f"; not opened: {several(archives)} (hand in the files themselves)" if archives else ""
+    return f"there is no {adapters} in any folder of it; it holds {several(sorted(there))}{closed}"

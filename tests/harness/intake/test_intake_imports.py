@@ -221,6 +221,7 @@ def test_the_file_with_the_most_adapters_is_taken_and_noted(tmp_path: Path) -> N
     [
         ({"model.py": "", "train.py": ""}, r"no adapters\.py .* it holds model\.py, train\.py"),
         ({"a/adapters.py": RUN, "b/adapters.py": RUN}, "more than once.*say which"),
+        ({"hw.zip": "", "plots.py": ""}, r"plots\.py; not opened: hw\.zip \(hand in the files"),
     ],
 )
 def test_missing_or_ambiguous_adapters_give_one_sentence(

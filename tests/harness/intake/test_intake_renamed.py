@@ -67,6 +67,52 @@ def test_a_renamed_file_is_read_under_its_original_name(
     assert entry.name == ("alice" if is_in_folder else "work")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "adapters (1).py",
+        "Adapters.PY",
+        "adapters_final.py",
+        "Copy of adapters.py",
+        "adapters.py.py",
+    ],
+)
+@pytest.mark.parametrize("others", [(), ("model.py", "test_adapters.py", "data/x.txt")], ids=len)
+def test_the_only_adapters_with_such_a_name_are_taken_and_noted(
+    tmp_path: Path, name: str, others: tuple[str, ...]
+) -> None:
+    """Browsers and people rename a file that they save again."""
+    folder = tmp_path / "alice/hw"
+    for place in (name, *others):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(CODE if place == name else "import torch\n")
+    submission = taken(tmp_path / "alice", tmp_path / "into")
+    assert (submission.module, submission.adapters) == ("adapters", "adapters.py")
+    (note,) = submission.notes
+    assert note == f"There is no adapters.py: {name.replace('.PY', '.py')} was taken for it."
+
+
+def test_a_lone_program_is_importable_under_any_name(tmp_path: Path) -> None:
+    """A module of Python has no dot in its name."""
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice/hw1.v2.py").write_text(CODE)
+    assert taken(tmp_path / "alice", tmp_path / "into").module == "adapters"
+
+
+def test_of_several_renamed_adapters_none_is_taken(tmp_path: Path) -> None:
+    """The sentence names what was handed in, and no name that the grader gave."""
+    (tmp_path / "alice").mkdir()
+    for name in ("adapters (1).py", "adapters (2).py"):
+        (tmp_path / "alice" / name).write_text(CODE)
+    with pytest.raises(Unreadable, match=r"more than one file .*\(1\)\.py, .*hand in one of them"):
+        taken(tmp_path / "alice", tmp_path / "into")
+    (tmp_path / "bob").mkdir()
+    for name in ("Model.PY", "train.py"):
+        (tmp_path / "bob" / name).write_text(CODE)
+    with pytest.raises(Unreadable, match=r"it holds Model\.PY, train\.py$"):
+        taken(tmp_path / "bob", tmp_path / "copy")
+
+
 @pytest.mark.parametrize(("suffix", "content"), [(".py", CODE), (".ipynb", NOTEBOOK)])
 def test_the_only_program_counts_once_where_macos_took_its_name_apart(
     tmp_path: Path, suffix: str, content: str

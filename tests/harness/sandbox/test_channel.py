@@ -224,5 +224,6 @@ def test_a_worker_inherits_nothing_of_the_environment_but_limits_of_instructions
         "/home/it",
         "COMPATIBLE",
     )
+    assert found["USER"] == "student"
     assert not {"SECRET", "ATEN_CPU_CAPABILITY", "PYTHONPATH"} & set(found)
     assert {found[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL", "OPENBLAS")} == {"1"}

@@ -25,7 +25,8 @@ ALLOWED = "surely_not_installed"
 def root(tmp_path) -> Path:
     """The files of a submission."""
     return write_files(
-        tmp_path / "root", {"adapters.py": "", "deep/helpers.py": "", "data.csv": ""}
+        tmp_path / "root",
+        {"adapters.py": "", "deep/helpers.py": "", "data.csv": "", "hw/model.tar.gz": ""},
     )
 
 
@@ -34,8 +35,17 @@ def environment(tmp_path, root) -> Environment:
     """The environment of an assignment that allows one package, which is absent."""
     named = f'name = "tiny"\n        packages = ["{ALLOWED}"]'
     settings = TINY["pyproject.toml"].replace('name = "tiny"', named)
-    folder = write_files(tmp_path / "tiny", TINY | {"pyproject.toml": settings, "course.py": ""})
-    return Environment(find_assignment(folder), root)
+    own = {
+        "pyproject.toml": settings,
+        "adapters.py": f"from work import helpers\n{TINY['adapters.py']}",
+        "course.py": "",
+        "hidden/helpers.py": "",
+        "work/__init__.py": "",
+        "work/helpers.py": "",
+    }
+    folder = write_files(tmp_path / "tiny", TINY | own)
+    notes = ("Left out (larger than 8 MB): deep/big.pt (60 MB).", "Other: other.pt.")
+    return Environment(find_assignment(folder), root, notes)
 
 
 # --- Uses of forbidden names ---------------------------------------------------------------------
@@ -220,6 +230,11 @@ def test_after_the_first_call_only_listed_packages_are_kept(environment):
         (lacks("helpers"), "as deep/helpers.py: imports are looked up from the adapters'"),
         (lacks("deep"), "handed in as deep: imports are"),
         (lacks("absent_one"), ""),
+        (lacks("model"), "hw/model.tar.gz is an archive, and was not opened: hand in"),
+        (Raised("FileNotFoundError", "No such file or directory: 'x/big.pt'"),
+         "Left out (larger than 8 MB): deep/big.pt (60 MB)."),
+        (Raised("FileNotFoundError", "No such file or directory: 'ig.pt'"), ""),
+        (Raised("FileNotFoundError", "No such file or directory: 'other.pt'"), ""),
         (Raised("FileNotFoundError", "No such file or directory: 'x/helpers.py'"),
          "It was handed in as deep/helpers.py: a path is looked up from the folder that was"),
         (Raised("NotADirectoryError", "No such file or directory: 'data.csv'"), "as data.csv:"),
@@ -260,6 +275,7 @@ PASSED, MISSING = verdict(Status.PASSED), verdict(Status.MISSING)
     [
         (["absent_one"], True, [ABSENT, MISSING], True),
         (["absent_one"], True, [ABSENT, PASSED], False),
+        (["course"], True, [ABSENT], True),
         (["absent_one"], True, [ABSENT, OTHER], False),
         (["absent_one"], True, [MISSING], False),
         (["absent_one"], False, [MISSING], True),
@@ -282,6 +298,14 @@ def test_the_absent_modules_are_named_in_pythons_words(environment):
         "ModuleNotFoundError: No module named 'absent_a' and 'absent_b' and 'absent_c': "
         "neither handed in nor installed"
     )
+
+
+def test_files_without_their_folder_are_named(environment):
+    """Some platforms take files one by one."""
+    environment.note_absent(["absent_a", "hidden"])
+    assert environment.absence.endswith("installed")
+    environment.note_absent(["work"])
+    assert environment.absence.endswith("installed; a folder work should hold helpers.py")
 
 
 def test_a_cell_without_an_allowed_package_spares_all_but_passed_tests(environment):

@@ -191,6 +191,16 @@ def test_a_grader_of_the_submissions_own_is_found(tmp_path):
     assert finder.find_spec("grader", None).origin == str(tmp_path / "grader.py")
 
 
+def test_a_module_of_the_submission_replaces_a_package_that_is_loaded_already(loaded):
+    """At home it stands first on the import path."""
+    import einops
+
+    assert sys.modules["einops"] is einops
+    program = "import einops\ndef run_a(): return einops.OWN\n"
+    functions, _ = loaded({"of_a_student.py": program, "einops.py": "OWN = 7\n"})
+    assert functions["run_a"]() == 7
+
+
 def test_a_submissions_distribution_has_its_version(loaded):
     """The folder that was handed in may be a package itself."""
     packaging = '[project]\nname = "my-work"\nversion = "1.2"\n'

@@ -61,6 +61,23 @@ RIGHT = {
                 return 2 * x
         """,
     },
+    "prints_in_utf_8": {
+        "adapters.py": """
+            import io, sys
+            sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8")
+            def run_double(x):
+                print("→", x)
+                return 2 * x
+        """,
+    },
+    "asks_who_runs_it": {
+        "adapters.py": """
+            import getpass
+            USER = getpass.getuser()
+            def run_double(x):
+                return 2 * x
+        """,
+    },
     "looks_where_it_runs_first": {
         "adapters.py": """
             import os, sys
