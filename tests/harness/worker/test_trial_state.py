@@ -288,7 +288,7 @@ def test_an_edit_is_dropped_at_a_call_that_it_does_not_change(loaded, tmp_path):
 
 def test_edits_that_would_begin_too_late_are_left_out(loaded, tmp_path):
     module = loaded("def run_x(x):\n    return x * 3\n")
-    now = iter([0.0, 0.5, 1.0, 1.5, 2.0])
+    now = iter([0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0])
     adapters = {"run_x": module.run_x}
     one = Trying(adapters, tmp_path, clock=lambda: next(now))
     edits = [edit(module, ("3", str(number))) for number in (4, 5, 6)]
