@@ -93,14 +93,16 @@ class PartialLoads:
 
 
 _LARGEST_NUMBER = 1 << 53
+# A submission may keep a table of thousands of positions, whatever the call asks for.
+_MOST_OF_A_TABLE = 1 << 14
 
 
 class Recorder:
     """An observer of a call: it records results of torch operations and the submission's functions.
 
-    With `follow_numbers`, it also records the integers that variables hold, line by line. Large
-    tensors are skipped, and after a bounded number of elements all are. `loads` notes the modules
-    that are loaded only in part.
+    With `follow_numbers`, it also records the integers that variables hold, line by line, and the
+    first rows of a large table. Other large tensors are skipped, and after a bounded number of
+    elements all are. `loads` notes the modules that are loaded only in part.
     """
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
@@ -128,6 +130,8 @@ class Recorder:
         # The recorder's own operations are not part of the call.
         self._is_keeping = True
         try:
+            if isinstance(value, torch.Tensor) and self._follow_numbers:
+                value = _first_rows(value)
             if isinstance(value, torch.Tensor) and self.has_room_for(value):
                 self._left -= _numbers_in(value)
                 self.records.append(Record(_copy(value), self._lines.stack(frame, number)))
@@ -142,9 +146,8 @@ class Recorder:
         """Returns whether a tensor is of the kind and size that is kept."""
         return (
             0 < _numbers_in(tensor) <= min(MAX_NUMBERS, self._left)
-            and not is_functorch_wrapped_tensor(tensor)
+            and _has_plain_memory(tensor)
             and tensor.device.type != "meta"
-            and tensor.layout is torch.strided
         )
 
 
@@ -218,6 +221,18 @@ def _is_whole(value: object) -> bool:
 def _numbers_in(tensor: torch.Tensor) -> int:
     """Returns how many real numbers a tensor holds."""
     return tensor.numel() * (2 if tensor.is_complex() else 1)
+
+
+def _has_plain_memory(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and not is_functorch_wrapped_tensor(tensor)
+
+
+def _first_rows(table: torch.Tensor) -> torch.Tensor:
+    """Returns the first rows of a tensor that is too large to be kept, and others as they are."""
+    numbers = _numbers_in(table)
+    if numbers <= MAX_NUMBERS or not _has_plain_memory(table):
+        return table
+    return table[: _MOST_OF_A_TABLE * len(table) // numbers]
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
