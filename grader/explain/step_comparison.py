@@ -184,6 +184,7 @@ def steps_seen(
     """
     known = KnownSteps.of(right)
     found, sightings = _shapes(records, known, deadline)
+    rows: Sequence[Record] = ()
     if in_tables:
         before_result = {name: forms for name, forms in right.items() if name != RESULT}
         rows = [*_beginnings(records, before_result, deadline)]
@@ -191,7 +192,8 @@ def steps_seen(
     astray = misplaced(sightings, _first_shapes(right))
     names = [name for name in right if name not in known.doubtful | known.unseen]
     shapes = {name: shape for name, shape in found.items() if name not in astray}
-    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in records}
+    seen = (*records, *rows)
+    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in seen}
     possible = {name for name in names if any(_may_be(form, sizes) for form in right[name])}
     wrong = _first_wrong(names, shapes, fixed, possible | {RESULT})
     before = names[: names.index(wrong)] if wrong is not None else []

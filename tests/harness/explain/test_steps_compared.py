@@ -239,6 +239,9 @@ def test_a_step_may_be_the_beginning_of_a_table_where_no_input_chooses_rows():
     records[0] = record(ROWS.flip(0))
     told = in_words(steps_seen(records, right, in_tables=True))
     assert told == "Right so far: waves. The result is wrong. Not recognised before it: angles."
+    told = in_words(steps_seen([record(ROWS), record(ROWS.cos(), 2)], right, in_tables=True))
+    said = 'The next step, "waves", or what it is given is missing or wrong.'
+    assert told == f"Right so far: angles. {said}"
 
 
 def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> dict[str, Any]:
