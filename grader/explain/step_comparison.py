@@ -101,7 +101,10 @@ class StepComparison:
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
         line = self.line_of(test)
-        said = [_unloaded_in_words(one) for one in self.unloaded if test in self.wrong]
+        left = self.unloaded if test in self.wrong else ()
+        said = [_unloaded_in_words(one) for one in left if not one.as_made]
+        if biases := [f"{one.line.file}:{one.line.line}" for one in left if one.as_made]:
+            said.append(_as_made_in_words([*dict.fromkeys(biases)]))
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
             said.append(f"The first NaN or positive infinity appears in {place}")
@@ -160,6 +163,15 @@ def _unloaded_in_words(one: Unloaded) -> str:
         f"With strict=False, {one_line(one.line.file)}:{one.line.line} leaves {one.many} of "
         f"{one.of} parameters as they were: {', '.join(names)}{more}."
     )
+
+
+def _as_made_in_words(places: Sequence[str]) -> str:
+    where = one_line(", ".join(places), _NAMED * _LONGEST_NAME)
+    if len(places) == 1:
+        begun = f"A bias has the random numbers that it began with ({where})"
+        return f"{begun}: set it, or leave it out with bias=False."
+    begun = f"Biases have the random numbers that they began with ({where})"
+    return f"{begun}: set them, or leave them out with bias=False."
 
 
 def steps_seen(
