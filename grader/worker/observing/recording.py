@@ -124,8 +124,10 @@ class PartialLoads:
 
     def _note_layer(self, layer: torch.nn.Linear, frame: FrameType) -> None:
         lines = self._lines.stack(frame)
-        if lines and layer.bias is not None and len(self._made) < _MOST_LAYERS:
+        is_small = layer.bias is not None and layer.weight.numel() <= MAX_NUMBERS
+        if lines and is_small and len(self._made) < _MOST_LAYERS:
             weight, bias = (one.detach().clone() for one in (layer.weight, layer.bias))
+            self._called.discard(id(layer))  # of a module that is gone
             self._made[id(layer)] = _Made(layer, lines[-1], weight, bias)
 
     def _note(self, module: torch.nn.Module, missing: list[str], frame: FrameType) -> None:

@@ -177,11 +177,12 @@ def test_parameters_that_were_loaded_under_another_name_or_before_are_not_unload
 
 
 def test_a_bias_left_at_random_beside_a_weight_that_is_set_is_reported(tmp_path):
-    """A layer that is not called counts for nothing, nor does one whose weight is random too."""
+    """A layer that is not called counts for nothing, nor does a large one, or a random weight."""
     source = (
         "import torch\n\ndef run(w):\n"
         "    left, last, zero, lone, none, fresh = (torch.nn.Linear(2, 2) for _ in range(6))\n"
         "    again = torch.nn.Linear(2, 2)\n"
+        "    large = torch.nn.Linear(2, 40000)\n    large.weight.data.zero_()\n    large(w)\n"
         "    left.weight.data = last.weight.data = w\n"
         "    last.bias.data.zero_()\n"
         "    zero.weight.data.copy_(w)\n    torch.nn.init.zeros_(zero.bias)\n"
