@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
 
@@ -101,7 +101,10 @@ class StepComparison:
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
         line = self.line_of(test)
-        said = [_unloaded_in_words(one) for one in self.unloaded if test in self.wrong]
+        left = self.unloaded if test in self.wrong else ()
+        said = [_unloaded_in_words(one) for one in left if not one.as_made]
+        if biases := [f"{one.line.file}:{one.line.line}" for one in left if one.as_made]:
+            said.append(_as_made_in_words([*dict.fromkeys(biases)]))
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
             said.append(f"The first NaN or positive infinity appears in {place}")
@@ -162,11 +165,21 @@ def _unloaded_in_words(one: Unloaded) -> str:
     )
 
 
+def _as_made_in_words(places: Sequence[str]) -> str:
+    where = one_line(", ".join(places), _NAMED * _LONGEST_NAME)
+    if len(places) == 1:
+        begun = f"A bias has the random numbers that it began with ({where})"
+        return f"{begun}: set it, or leave it out with bias=False."
+    begun = f"Biases have the random numbers that they began with ({where})"
+    return f"{begun}: set them, or leave them out with bias=False."
+
+
 def steps_seen(
     records: Sequence[Record],
     right: Steps,
     deadline: Deadline = NEVER,
     fixed: Collection[str] = (),
+    in_tables: bool = False,
 ) -> tuple[StepSeen, ...]:
     """Returns the steps of the reference, each right, wrong or not seen in the records.
 
@@ -175,17 +188,24 @@ def steps_seen(
     for every input, so they show that of fixed ones only. Returns nothing if no step before the
     wrong one is right, or if none is wrong. If the wrong one is nearly right, rounding may be the
     cause, and nothing is returned either. A step whose value stands in another step's variable is
-    not right. Doubtful and unseen steps are left out.
+    not right. Doubtful and unseen steps are left out. With `in_tables`, a step is also right at the
+    beginning of a longer table: no input chooses rows of it.
 
     Raises:
         TooLate: if the deadline passes.
     """
     known = KnownSteps.of(right)
     found, sightings = _shapes(records, known, deadline)
+    rows: Sequence[Record] = ()
+    if in_tables:
+        before_result = {name: forms for name, forms in right.items() if name != RESULT}
+        rows = [*_beginnings(records, before_result, deadline)]
+        found = _shapes(rows, KnownSteps(before_result), deadline)[0] | found
     astray = misplaced(sightings, _first_shapes(right))
     names = [name for name in right if name not in known.doubtful | known.unseen]
     shapes = {name: shape for name, shape in found.items() if name not in astray}
-    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in records}
+    seen = (*records, *rows)
+    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in seen}
     possible = {name for name in names if any(_may_be(form, sizes) for form in right[name])}
     wrong = _first_wrong(names, shapes, fixed, possible | {RESULT})
     before = names[: names.index(wrong)] if wrong is not None else []
@@ -205,6 +225,17 @@ def steps_seen(
         for name, shape in _first_shapes(right).items()
         if name in names
     )
+
+
+def _beginnings(records: Iterable[Record], steps: Steps, deadline: Deadline) -> Iterator[Record]:
+    """Yields the first rows of tables that are longer than a step of as many columns."""
+    shapes = {form.squeeze().shape for forms in steps.values() for form in forms}
+    lengths = {(shape[0], shape[1:]) for shape in shapes if shape}
+    for record in deadline.each(records):
+        table = record.value.squeeze()
+        for length, columns in lengths:
+            if table.dim() and table.shape[1:] == columns and len(table) > length:
+                yield dataclasses.replace(record, value=table[:length])
 
 
 def _first_wrong(
@@ -329,7 +360,8 @@ def _compared(
     deadline: Deadline,
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
-    taken = steps_seen(recorded[0][1].records, steps, deadline, fixed)
+    has_inputs = any(isinstance(one, torch.Tensor) for one in chosen[0].call.arguments.values())
+    taken = steps_seen(recorded[0][1].records, steps, deadline, fixed, not has_inputs)
     strange: dict[str, Line] = {}
     for one, own in recorded:
         line = None if _is_finite(one) else first_strange(own.records)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy.random  # or numpy loads it in the first call that uses it, where nobody seeds it
 import torch
@@ -178,6 +178,7 @@ _READS = re.compile(
     r"|unique|masked_select|repeat_interleave"
 )
 _PRODUCTS = re.compile(r"(__r?)?matmul(__)?|(b|add|baddb)?mm|linear|einsum|conv[123]d")
+_SET_DATA = torch.Tensor.data.__set__  # type: ignore[attr-defined]
 _ON_TWO = "Expected all tensors to be on the same device, but found at least two devices,"
 _OTHER_DEVICE = re.compile("same device|expected device")
 
@@ -186,12 +187,25 @@ class LikeGPU(TorchFunctionMode):
     """Makes torch's meta device copy to the CPU and refuse products across devices, as a GPU does.
 
     Copies have no values. A call that reads some, or that then fails for another reason than the
-    device of a tensor, raises the exception of its first copy.
+    device of a tensor, raises the exception of its first copy. `data` may be set across devices,
+    and `torch.autocast` takes the meta device, of which it knows nothing, for the CPU.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._refusal: Exception | None = None
+        self._autocast = torch.autocast.__init__
+
+    def __enter__(self) -> Self:
+        """Changes `torch.autocast` too, because no mode of torch sees it."""
+        initialise = self._autocast
+
+        def known(self: torch.autocast, device_type: str, *args: Any, **kwargs: Any) -> None:
+            initialise(self, "cpu" if device_type == "meta" else device_type, *args, **kwargs)
+
+        torch.autocast.__init__ = known  # type: ignore[method-assign]
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Calls a function of torch; the signature is torch's."""
@@ -199,8 +213,11 @@ class LikeGPU(TorchFunctionMode):
         if self._refusal is not None and _READS.fullmatch(name):
             raise self._refusal
         tensors = [one for one in given if isinstance(one, torch.Tensor) and one.ndim]
-        if _PRODUCTS.fullmatch(name) and len({one.device.type for one in tensors}) > 1:
+        on_two = len({one.device.type for one in tensors}) > 1
+        if on_two and _PRODUCTS.fullmatch(name):
             raise RuntimeError(f"{_ON_TWO} meta and cpu!")
+        if on_two and func == _SET_DATA:
+            return _set_data(*args)
         try:
             return func(*args, **(kwargs or {}))
         except NotImplementedError as refusal:
@@ -212,8 +229,17 @@ class LikeGPU(TorchFunctionMode):
     def __exit__(self, kind: Any, raised: Any, trace: Any) -> None:
         """Raises the exception of the first copy if the call failed, but not for a device."""
         super().__exit__(kind, raised, trace)  # type: ignore[no-untyped-call]
+        torch.autocast.__init__ = self._autocast  # type: ignore[method-assign]
         if self._refusal and raised and not _OTHER_DEVICE.search(str(raised)):
             raise self._refusal
+
+
+def _set_data(tensor: torch.Tensor, value: torch.Tensor) -> None:
+    """Sets a tensor's `data` to a value on another device; a parameter stays the same object."""
+    own = value.detach()
+    if isinstance(tensor, torch.nn.Parameter):
+        own = torch.nn.Parameter(own, tensor.requires_grad)
+    torch.utils.swap_tensors(tensor, own)  # type: ignore[no-untyped-call]
 
 
 _NUMPY_SEEDS = 1 << 32

@@ -128,10 +128,15 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
     return _sentence(raised, said, f"with {match[2]}")
 
 
-def _of_another_type(match: re.Match[str], _: Raised) -> str:
+_OF_SEVERAL = "does a function of yours return more than the one tensor?"
+
+
+def _of_another_type(match: re.Match[str], raised: Raised) -> str:
     """Returns the types that a torch function expects and gets, with advice on common cases."""
     name, wanted, got = match[1], match[3], match[4]
-    first, second = (f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in (wanted, got))
+    if module := _module(match, raised):
+        return module
+    first, second = _with_article(wanted), _with_article(got)
     said = f"torch's {name} expects {first} there, and gets {second}"
     if name in _OF_A_LIST and got == "Tensor":
         return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
@@ -140,11 +145,34 @@ def _of_another_type(match: re.Match[str], _: Raised) -> str:
     if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
         return f"{said}: of a plain number, math.{name} gives the same."
     if got == "tuple" and wanted == "Tensor":
-        return f"{said}: does a function of yours return more than the one tensor?"
+        return f"{said}: {_OF_SEVERAL}"
     if got == "list" and wanted == "Tensor":
         return f"{said}: torch.stack makes one tensor of several, torch.tensor one of numbers."
     if got in ("method", "function", "builtin_function_or_method"):
         return f"{said}: round brackets after its name call it."
+    return f"{said}."
+
+
+def _with_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def _module(match: re.Match[str], raised: Raised) -> str | None:
+    """Returns how to apply the only module among the operands, of a class that the text names."""
+    begins = re.compile(rf"(?:{'|'.join(map(re.escape, match.groups()))})\((?:\w+ )?\w+\[")
+    modules = [one.name for one in raised.operands if begins.match(one.words)]
+    if len(modules) != 1:
+        return None
+    return f"{modules[0]} is a module: {modules[0]}(x) applies it to a tensor x."
+
+
+def _among_tensors(match: re.Match[str], _: Raised) -> str:
+    place, got = match.groups()
+    said = f"Only tensors can be joined, and element {place} is {_with_article(got)}"
+    if got == "tuple":
+        return f"{said}: {_OF_SEVERAL}"
+    if got in ("list", "float", "int"):
+        return f"{said}: torch.tensor makes a tensor of numbers."
     return f"{said}."
 
 
@@ -184,6 +212,11 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
     kind(
         r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not (\w+)",
         _of_another_type,
+    ),
+    kind(r"TypeError: unsupported operand type\(s\) for \S+: '(\w+)' and '(\w+)'", _module),
+    kind(
+        r"TypeError: expected Tensor as element (\d+) in argument \d+, but got (?!NoneType)(\w+)",
+        _among_tensors,
     ),
     kind(
         r"TypeError: (\w+)\(\) received an invalid combination of arguments - "

@@ -235,6 +235,7 @@ NAMES: tuple[ExceptionKind, ...] = (
     kind(r"AttributeError: .*has no attribute|^KeyError: ", lambda _, raised: _meant(raised)),
     kind(r"TypeError: .*'NoneType'", _nothing),
     kind(r"TypeError: linear\(\).*not NoneType|must be Tensor, not NoneType", _nothing),
+    kind(r"TypeError: expected Tensor as element \d+ .*but got NoneType", _nothing),
     # Beside tensors and floats, which fit, None alone can be what does not.
     kind(
         r"invalid combination of arguments - got \((?:(?:Tensor|float), )*NoneType\b"

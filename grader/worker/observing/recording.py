@@ -1,6 +1,6 @@
 """Records the intermediate values of a call, with the submission's lines that computed them.
 
-Weights that a call loads only in part, with `strict=False`, are noted as well.
+Weights that a call loads only in part, with `strict=False` or without a bias, are noted as well.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from typing import Any
 
 import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from grader.core.wire.calls import MAX_UNLOADED
 from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Line, Record, Unloaded
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST_NAMES = 20
+_MOST_LAYERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,35 @@ class _Load:
         return Unloaded(self.line, some, len(names), self.of) if names else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A linear layer that a call makes, with the numbers that it has at first."""
+
+    layer: torch.nn.Linear
+    line: Line
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+    def unloaded(self) -> Unloaded | None:
+        """Returns the bias if it still has its first numbers, and the weight has others."""
+        layer, bias = self.layer, self.layer.bias
+        left = bias is not None and torch.equal(bias.detach(), self.bias)
+        if not left or torch.equal(layer.weight.detach(), self.weight):
+            return None
+        return Unloaded(self.line, ("bias",), 1, 2, as_made=True)
+
+
 class PartialLoads:
-    """An observer of a call: it notes the parameters of a module that no load sets."""
+    """An observer of a call: it notes the parameters of a module that no load sets.
+
+    It also notes the biases of linear layers that are called after their weights alone were set.
+    """
 
     def __init__(self, lines: OwnLines) -> None:
         self._lines = lines
         self._loads: dict[int, _Load] = {}
+        self._made: dict[int, _Made] = {}
+        self._called: set[int] = set()
         self._set: dict[int, torch.nn.Parameter] = {}
 
     @contextlib.contextmanager
@@ -68,18 +93,42 @@ class PartialLoads:
                 self._note(module, result.missing_keys, sys._getframe(1))
             return result
 
+        first = torch.nn.Linear.reset_parameters
+
+        @functools.wraps(first)
+        def make(layer: Any) -> None:
+            first(layer)
+            with contextlib.suppress(Exception), _disable_current_modes():
+                self._note_layer(layer, sys._getframe(1))
+
         torch.nn.Module.load_state_dict = load  # type: ignore[method-assign, assignment]
+        torch.nn.Linear.reset_parameters = make  # type: ignore[method-assign, assignment]
+        hook = register_module_forward_pre_hook(lambda one, _: self._called.add(id(one)))
         try:
             yield
         finally:
+            hook.remove()
             torch.nn.Module.load_state_dict = earlier  # type: ignore[method-assign]
+            torch.nn.Linear.reset_parameters = first  # type: ignore[method-assign]
 
     def unloaded(self) -> tuple[Unloaded, ...]:
         """Returns the parameters that are still not set, by module."""
         with contextlib.suppress(Exception):
+            told = {id(one) for load in self._loads.values() for one, _ in load.left.values()}
+            layers = (self._made[one] for one in self._made.keys() & self._called)
+            made = sorted(layers, key=lambda one: (one.line.file, one.line.line))
             found = [load.unloaded() for load in self._loads.values()]
+            found += [one.unloaded() for one in made if id(one.layer.bias) not in told]
             return tuple(one for one in found if one is not None)[:MAX_UNLOADED]
         return ()
+
+    def _note_layer(self, layer: torch.nn.Linear, frame: FrameType) -> None:
+        lines = self._lines.stack(frame)
+        is_small = layer.bias is not None and layer.weight.numel() <= MAX_NUMBERS
+        if lines and is_small and len(self._made) < _MOST_LAYERS:
+            weight, bias = (one.detach().clone() for one in (layer.weight, layer.bias))
+            self._called.discard(id(layer))  # of a module that is gone
+            self._made[id(layer)] = _Made(layer, lines[-1], weight, bias)
 
     def _note(self, module: torch.nn.Module, missing: list[str], frame: FrameType) -> None:
         absent = set(missing)
@@ -93,14 +142,16 @@ class PartialLoads:
 
 
 _LARGEST_NUMBER = 1 << 53
+# A submission may keep a table of thousands of positions, whatever the call asks for.
+_MOST_OF_A_TABLE = 1 << 14
 
 
 class Recorder:
     """An observer of a call: it records results of torch operations and the submission's functions.
 
-    With `follow_numbers`, it also records the integers that variables hold, line by line. Large
-    tensors are skipped, and after a bounded number of elements all are. `loads` notes the modules
-    that are loaded only in part.
+    With `follow_numbers`, it also records the integers that variables hold, line by line, and the
+    first rows of a large table. Other large tensors are skipped, and after a bounded number of
+    elements all are. `loads` notes the modules that are loaded only in part.
     """
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
@@ -128,6 +179,8 @@ class Recorder:
         # The recorder's own operations are not part of the call.
         self._is_keeping = True
         try:
+            if isinstance(value, torch.Tensor) and self._follow_numbers:
+                value = _first_rows(value)
             if isinstance(value, torch.Tensor) and self.has_room_for(value):
                 self._left -= _numbers_in(value)
                 self.records.append(Record(_copy(value), self._lines.stack(frame, number)))
@@ -142,9 +195,8 @@ class Recorder:
         """Returns whether a tensor is of the kind and size that is kept."""
         return (
             0 < _numbers_in(tensor) <= min(MAX_NUMBERS, self._left)
-            and not is_functorch_wrapped_tensor(tensor)
+            and _has_plain_memory(tensor)
             and tensor.device.type != "meta"
-            and tensor.layout is torch.strided
         )
 
 
@@ -222,6 +274,18 @@ def _is_whole(value: object) -> bool:
 def _numbers_in(tensor: torch.Tensor) -> int:
     """Returns how many real numbers a tensor holds."""
     return tensor.numel() * (2 if tensor.is_complex() else 1)
+
+
+def _has_plain_memory(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and not is_functorch_wrapped_tensor(tensor)
+
+
+def _first_rows(table: torch.Tensor) -> torch.Tensor:
+    """Returns the first rows of a tensor that is too large to be kept, and others as they are."""
+    numbers = _numbers_in(table)
+    if numbers <= MAX_NUMBERS or not _has_plain_memory(table):
+        return table
+    return table[: _MOST_OF_A_TABLE * len(table) // numbers]
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.core.wire.calls import Frame, Raised
+from grader.core.wire.calls import Frame, Operand, Raised
 from grader.explain.exceptions.explanation import explanation_of
 
 pytestmark = pytest.mark.unit
@@ -227,7 +227,50 @@ def test_wrong_arguments_are_explained_by_the_functions_parameters(text, known, 
     assert sentence(text, **known) == said
 
 
+LAYER = Operand("self.W_key", "Linear(weight float32[2, 3])")
+INPUT = Operand("x", "float32[2, 3]")
 WRONG_TYPE = "TypeError: {}(): argument 'x' (position 1) must be {}, not {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "operands", "is_told"),
+    [
+        ("TypeError: unsupported operand type(s) for @: 'Tensor' and 'Linear'", (LAYER,), True),
+        ("TypeError: unsupported operand type(s) for *: 'Linear' and 'Tensor'", (LAYER,), True),
+        (
+            "TypeError: unsupported operand type(s) for *: 'Linear' and 'Linear'",
+            (LAYER,) * 2,
+            False,
+        ),
+        ("TypeError: unsupported operand type(s) for *: 'Tensor' and 'Net'", (LAYER,), False),
+        (WRONG_TYPE.format("matmul", "Tensor", "Linear"), (INPUT, LAYER), True),
+        (WRONG_TYPE.format("matmul", "Tensor", "Linear"), (INPUT,), False),
+    ],
+)
+def test_a_module_in_place_of_a_tensor_is_to_be_called(text, operands, is_told):
+    """If there are several modules, none is told."""
+    kind, _, message = text.partition(": ")
+    explained = explanation_of(Raised(kind, message, operands=operands))
+    told = "self.W_key is a module: self.W_key(x) applies it to a tensor x."
+    assert ((explained.sentence if explained else "") == told) is is_told
+
+
+@pytest.mark.parametrize(
+    ("got", "advice"),
+    [
+        ("tuple", "a tuple: does a function of yours return more than the one tensor?"),
+        ("list", "a list: torch.tensor makes a tensor of numbers."),
+        ("float", "a float: torch.tensor makes a tensor of numbers."),
+        ("int", "an int: torch.tensor makes a tensor of numbers."),
+        ("str", "a str."),
+    ],
+)
+def test_what_stands_among_tensors_is_told(got, advice):
+    """The first one counts as 0, as in torch's message."""
+    text = f"TypeError: expected Tensor as element 1 in argument 0, but got {got}"
+    assert sentence(text) == f"Only tensors can be joined, and element 1 is {advice}"
+    nothing = sentence(text.replace(got, "NoneType"))
+    assert nothing == "Something there is None, as is what a function without a return gives."
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,39 @@ def test_parameters_that_were_loaded_under_another_name_or_before_are_not_unload
     assert (one.line.line, one.names, one.of) == (10, ("1.bias",), 4)
 
 
+def test_a_bias_left_at_random_beside_a_weight_that_is_set_is_reported(tmp_path):
+    """A layer that is not called counts for nothing, nor does a large one, or a random weight."""
+    source = (
+        "import torch\n\ndef run(w):\n"
+        "    left, last, zero, lone, none, fresh = (torch.nn.Linear(2, 2) for _ in range(6))\n"
+        "    again = torch.nn.Linear(2, 2)\n"
+        "    large = torch.nn.Linear(2, 40000)\n    large.weight.data.zero_()\n    large(w)\n"
+        "    left.weight.data = last.weight.data = w\n"
+        "    last.bias.data.zero_()\n"
+        "    zero.weight.data.copy_(w)\n    torch.nn.init.zeros_(zero.bias)\n"
+        "    lone.weight.data = w\n"
+        "    none.weight, none.bias = torch.nn.Parameter(w), None\n"
+        "    with torch.no_grad():\n        again.weight.copy_(w)\n"
+        "    return again(left(last(zero(none(fresh(w)))))) + w @ lone.weight\n"
+    )
+    found = answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded
+    assert [(one.line.line, one.names, one.as_made) for one in found] == [
+        (4, ("bias",), True),
+        (5, ("bias",), True),
+    ]
+    compared = StepComparison(None, {}, frozenset({"a"}), found)
+    assert compared.in_words("a") == (
+        "Biases have the random numbers that they began with (mine.py:4, mine.py:5): set them, or "
+        "leave them out with bias=False."
+    )
+    assert compared.in_words("b") == ""
+    compared = StepComparison(None, {}, frozenset({"a"}), found[:1])
+    assert compared.in_words("a") == (
+        "A bias has the random numbers that it began with (mine.py:4): set it, or leave it out "
+        "with bias=False."
+    )
+
+
 def records_of(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
     """Returns the decoded records of a call of `run`; the files share one namespace."""
     return answer_of(folder, arguments, **sources).records

@@ -159,6 +159,15 @@ def _in_a_buffer(x: torch.Tensor) -> torch.Tensor:
     return buffer
 
 
+def _with_weights_of(x: torch.Tensor) -> torch.Tensor:
+    layer = torch.nn.Linear(2, 2, device="cpu")
+    weight = layer.weight
+    layer.weight.data = torch.outer(x, x)
+    assert layer.weight is weight
+    assert weight.requires_grad
+    return weight
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
     [
@@ -174,6 +183,8 @@ def _in_a_buffer(x: torch.Tensor) -> torch.Tensor:
         (lambda x: x.tolist(), "copy out of meta"),
         (lambda x: x[0].item(), "item.. cannot be called"),
         (lambda x: x * torch.tensor(2.0, device="cpu") @ x, None),
+        (lambda x: _with_weights_of(x) @ x, None),
+        (lambda x: _with_weights_of(x).cpu() @ x, "same device"),
     ],
 )
 def test_a_copy_to_the_cpu_is_made_until_its_values_are_read(function, said):
@@ -181,6 +192,23 @@ def test_a_copy_to_the_cpu_is_made_until_its_values_are_read(function, said):
     call = Call("run", {"x": X.clone()}, device="meta")
     raised = perform(function, call, Path("/nowhere")).raised
     assert raised is None if said is None else re.search(said, raised.message)
+
+
+def test_autocast_for_the_device_of_an_input_is_no_failure_on_the_meta_device():
+    """A GPU has autocast. Code that keeps float32 in it often asks for the input's device."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast(device_type=x.device.type, enabled=False):
+            y = 2 * x
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
+            return y @ y
+
+    call = Call("run", {"x": X.clone()}, device="meta")
+    own = torch.autocast.__init__
+    assert perform(function, call, Path("/nowhere")).raised is None
+    assert torch.autocast.__init__ is own
+    with pytest.raises(RuntimeError):
+        torch.autocast("meta")
 
 
 def test_work_and_lines_are_counted_only_as_asked():

@@ -381,11 +381,15 @@ def test_modules_of_the_workplace_are_the_handed_in_ones(tmp_path, monkeypatch):
 
 def test_values_that_are_too_large_or_without_numbers_are_not_recorded():
     recorder = Recorder(Path("/nowhere"), follow_numbers=True)
+    beside_inputs = Recorder(Path("/nowhere"), follow_numbers=False)
+    for numbers, dtype in ((MAX_NUMBERS, torch.float32), (MAX_NUMBERS // 2, torch.complex64)):
+        for size, is_kept in ((numbers, True), (numbers + 1, False)):
+            before = len(beside_inputs.records)
+            beside_inputs.keep(torch.ones(size, dtype=dtype), None)
+            assert (len(beside_inputs.records) > before) is is_kept, dtype
     for value, is_kept in (
-        (torch.ones(MAX_NUMBERS), True),
-        (torch.ones(MAX_NUMBERS + 1), False),
-        (torch.ones(MAX_NUMBERS // 2, dtype=torch.complex64), True),
-        (torch.ones(MAX_NUMBERS // 2 + 1, dtype=torch.complex64), False),
+        (torch.ones(1, MAX_NUMBERS + 1), False),
+        (torch.ones(MAX_NUMBERS, 2).to_sparse(), False),
         (torch.ones(0), False),
         (torch.empty(2, device="meta"), False),
         (torch.ones(2).to_sparse(), False),
@@ -399,6 +403,16 @@ def test_values_that_are_too_large_or_without_numbers_are_not_recorded():
         recorder.keep(value, None)
         assert (len(recorder.records) > before) is is_kept, value
     assert [one.value.dtype for one in recorder.records[-2:]] == [torch.float64] * 2
+
+
+def test_the_first_rows_of_a_large_table_are_recorded_where_no_tensor_is_passed():
+    """Code keeps thousands of positions, and returns the few that were asked for."""
+    recorder = Recorder(Path("/nowhere"), follow_numbers=True)
+    table = torch.arange(2.0 * MAX_NUMBERS).reshape(-1, 64)
+    recorder.keep(table, None)
+    (kept,) = recorder.records
+    assert kept.value.shape == (256, 64)
+    assert kept.value.equal(table[:256])
 
 
 def test_records_share_a_bounded_number_of_elements():
