@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from grader.core.assignment import BadAssignment
-from grader.core.verdict import Aspect, Diagnosis, Status, name_of_test
+from grader.core.verdict import COUNTED_ASPECTS, Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
@@ -281,7 +281,8 @@ class Reasons:
         wrong = {one.nodeid for one in own}
         tests = [*self._tests[exercise], *self._passed_beside(exercise, repaired)]
         tests = [one for one in tests if one.nodeid not in concerned]
-        kept = {one.nodeid for one in tests} - wrong
+        # Wrong answers may take less work than right ones.
+        kept = {one.nodeid for one in tests if not _counts_work(one)} - wrong
 
         def passing(changes: Changes) -> set[str]:
             if not is_made(bench.try_edits, changes):
@@ -375,3 +376,8 @@ def _is_silent(test: pytest.Function) -> bool:
     """Returns whether `rerun` leaves a test out because of its aspect."""
     member = membership(test)
     return member is not None and member.aspect in NOT_TELLING
+
+
+def _counts_work(test: pytest.Item) -> bool:
+    member = membership(test)
+    return member is not None and member.aspect in COUNTED_ASPECTS

@@ -15,7 +15,14 @@ from grader.core.causes import ON_NEW_INPUTS, PASSES_AT_HOME
 from grader.core.evidence import Evidence, StepWalk
 from grader.core.explanation import Told, Words, WrongAnswers
 from grader.core.text import plain
-from grader.core.verdict import WATCHED_ASPECTS, Aspect, Status, Visibility, Where
+from grader.core.verdict import (
+    COUNTED_ASPECTS,
+    WATCHED_ASPECTS,
+    Aspect,
+    Status,
+    Visibility,
+    Where,
+)
 from grader.core.wire.calls import Call
 from grader.explain.deadline import Deadline
 from grader.explain.explainer.rerun import (
@@ -391,8 +398,8 @@ class Explainer:
 
     def wrong_answers(self, ask: Ask, exercise: str) -> WrongAnswers | None:
         """Returns the wrong answers to an exercise, explained or not; None if there are none."""
-        answers = {exercise: self.observations(ask, exercise)}
-        return next(iter(nameless(self._mistakes, answers)), None)
+        own = {exercise: self.observations(ask, exercise)}
+        return next(iter(nameless(self._mistakes, own)), None)
 
     def observations(self, ask: Ask, exercise: str) -> list[Observation]:
         """Returns the answers to all calls of an exercise's tests."""
@@ -409,12 +416,10 @@ class Explainer:
             return
         lost = self._exercises(statuses, LOST)
         passed = [test for test in tests if statuses[test.id] is Status.PASSED]
-        for test in passed:
-            if test.exercise in wrong and test.aspect in WATCHED_ASPECTS:
-                yield test
-        for test in passed:
-            if test.exercise not in wrong | lost and test.aspect is Aspect.VALUES:
-                yield test
+        watched = (test for test in passed if test.aspect in WATCHED_ASPECTS)
+        yield from (test for test in watched if test.exercise in wrong)
+        others = (test for test in passed if test.exercise not in wrong | lost)
+        yield from (test for test in others if test.aspect is Aspect.VALUES)
 
     def _failed(self, statuses: Mapping[str, Status]) -> dict[str, list[str]]:
         failed: dict[str, list[str]] = {}
@@ -426,10 +431,14 @@ class Explainer:
     def _judged(
         self, exercises: Collection[str], statuses: Mapping[str, Status], passed: bool
     ) -> list[str]:
-        """Returns the tests of exercises that passed, or those that did not, in order."""
-        tests = self._suite.tests
-        own = (test for test in tests if tests[test].exercise in exercises and test in statuses)
-        return [test for test in own if (statuses[test] is Status.PASSED) is passed]
+        """Returns exercises' tests that did not pass, or those that did and count no work.
+
+        Wrong answers may take less work than right ones.
+        """
+        tests = [test for test in self._suite.tests.values() if test.id in statuses]
+        own = [test for test in tests if test.exercise in exercises]
+        own = [one for one in own if not (passed and one.aspect in COUNTED_ASPECTS)]
+        return [one.id for one in own if (statuses[one.id] is Status.PASSED) is passed]
 
     def _exercises(self, statuses: Mapping[str, Status], wanted: Collection[Status]) -> set[str]:
         """Returns the exercises that have a test with one of the `wanted` statuses."""
@@ -459,11 +468,9 @@ class Explainer:
 
 
 def _suspected(
-    wrong: Iterable[WrongAnswers],
-    repaired: Mapping[str, RepairedExercise],
-    walks: Sequence[StepWalk],
+    wrong: Iterable[WrongAnswers], lines: Mapping[str, RepairedExercise], walks: Sequence[StepWalk]
 ) -> tuple[WrongAnswers, ...]:
-    return tuple(replace(one, suspicion=suspicion(one.exercise, repaired, walks)) for one in wrong)
+    return tuple(replace(one, suspicion=suspicion(one.exercise, lines, walks)) for one in wrong)
 
 
 def _with_line(test: str, words: Told, proved: Proved, shown: bool) -> Told:
