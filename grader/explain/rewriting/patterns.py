@@ -202,7 +202,8 @@ def _alike(one: object, other: object, bound: _Bound) -> bool:
         return len(one) == len(other) and all(_alike(*pair, bound) for pair in pairs)
     if isinstance(one, ast.AST) and isinstance(other, ast.AST):
         return _matches(one, other, bound)
-    return type(one) is type(other) and one == other
+    are_numbers = type(one) in (int, float) and type(other) in (int, float)
+    return (type(one) is type(other) or are_numbers) and one == other
 
 
 def _is_such(setting: Setting, node: ast.AST, wanted: Wanted) -> bool:

@@ -50,7 +50,7 @@ class Position(Enum):
         home = setting.home(node)
         match self, home.parent, home.field:
             case (
-                (Position.STORED, ast.Lambda(), "body")
+                (Position.STORED | Position.RETURNED, ast.Lambda(), "body")
                 | (Position.STORED, ast.Assign() | ast.Return(), "value")
                 | (Position.RETURNED, ast.Return(), _)
                 | (Position.GIVEN, ast.Call(), "args")

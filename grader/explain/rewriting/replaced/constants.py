@@ -214,7 +214,7 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
 
 _MOST_OTHERS = 6
 MOST_WORDS = 12
-_LIBRARY = {"xy": "ij", "ij": "xy"}
+_LIBRARY = {"xy": "ij", "ij": "xy", "ignore": "replace", "strict": "replace"}
 _ALIKE = 0.75
 _NUMBER = re.compile(r"(?<!\d)([0-9]{1,3})(?!\d)")
 

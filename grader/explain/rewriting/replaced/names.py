@@ -99,11 +99,11 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
 @functools.lru_cache(maxsize=8)
 def _axes(scope: Scope) -> frozenset[str]:
     return frozenset(
-        node.value.id
+        ast.unparse(node.value)
         for node in ast.walk(scope)
         if isinstance(node, ast.keyword)
         and node.arg in AXIS_KEYWORDS
-        and isinstance(node.value, ast.Name)
+        and isinstance(node.value, ast.Name | ast.Attribute)
     )
 
 

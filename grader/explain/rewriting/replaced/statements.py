@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.source import Function
+from grader.explain.rewriting.program.source import Function, parameters
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
 
@@ -109,20 +109,30 @@ def for_unused(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]
         return
     text, read = setting.text(node), Counter(_read_in(scope))
     names = setting.scopes.names(node)
-    parameters = [name for name, one in names.items() if one.is_own and one.first == scope.lineno]
+    given = [one.arg for one in parameters(scope.args) if names[one.arg].is_own]
     attributes = [name for name, one in names.items() if one.is_attribute]
-    for order in (parameters, attributes if isinstance(node, ast.Expr) else []):
+    for order in (given, attributes if isinstance(node, ast.Expr) else []):
         for place, name in enumerate(order):
             beside = [*order[max(0, place - 1) : place], *order[place + 1 : place + 2]]
             model = next((one for one in beside if _changed_word(one, name)), None)
             if read[name] or model is None or model not in _read_in(node):
                 continue
-            word, other = _changed_word(model, name)
-            again = re.sub(rf"(?<![^\W_]){word}(?![^\W_])", other, text)
+            again = _with_word(text, *_changed_word(model, name))
             piece = Replacement(span.end, span.end, f"; {again}")
             subject = f"whether `{name}` needs the same as `{model}`"
             cost = CHANGE if order is attributes else SLIP
             yield Draft("repeated", cost, subject, node, (piece,), span.start)
+
+
+def _with_word(text: str, word: str, other: str) -> str:
+    """Returns a text with another word, also within names: `k_proj` for `q_proj`."""
+    for old, new in dict(zip(_in_cases(word), _in_cases(other), strict=True)).items():
+        text = re.sub(rf"(?<![^\W_]){re.escape(old)}(?![a-z0-9])", new, text)
+    return text
+
+
+def _in_cases(word: str) -> tuple[str, str, str]:
+    return word, word.upper(), word.capitalize()
 
 
 def _read_in(node: ast.AST) -> Iterator[str]:
@@ -156,7 +166,9 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     for place, first in enumerate(known):
         for second in known[place + 1 :]:
             are_flags = names.nature(first) is names.nature(second) is Nature.FLAG
-            if names.kin(first, second) != 2 and not are_flags and not {first, second} <= loops:
+            are_like = names.kin(first, second) == 2 or are_flags or {first, second} <= loops
+            uses = (_uses(setting, places[name]) for name in (first, second))
+            if not are_like and not set.intersection(*uses):
                 continue
             pieces = sorted(
                 Replacement(span.start, span.end, new)
@@ -168,6 +180,12 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
                 cost = SLIP if len(pieces) == 2 else CHANGE
                 at = pieces[0].start
                 yield Draft("names", min(cost, WRAP), subject, node, tuple(pieces), at)
+
+
+def _uses(setting: Setting, nodes: Iterable[ast.expr]) -> set[tuple[str, int]]:
+    """Returns the functions that get values of a name, each with the place of the argument."""
+    calls = [(node, call) for node in nodes if isinstance(call := setting.parent(node), ast.Call)]
+    return {(setting.text(of.func), of.args.index(one)) for one, of in calls if one in of.args}
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
