@@ -67,6 +67,8 @@ _EXCHANGED = (
     ("a", "b"),
     ("x", "y"),
     ("in", "out"),
+    ("input", "output"),
+    ("inputs", "outputs"),
     ("r", "i"),
     ("sum", "max", "mean"),
     ("min", "max"),
