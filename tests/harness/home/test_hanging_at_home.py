@@ -134,6 +134,13 @@ def test_ctrl_c_ends_the_run_at_once(at_home):
     assert "passed" not in printed
 
 
+def test_an_interrupt_that_the_code_raises_itself_ends_only_its_call(at_home):
+    """Nobody pressed Ctrl-C; the message is that of the class."""
+    printed = at_home("\n    raise KeyboardInterrupt")
+    assert f"KeyboardInterrupt: raised by the code itself ({LINE}5)" in printed
+    assert "1 failed, 1 passed" in printed
+
+
 PRESSED = """
 import os, signal, threading
 
