@@ -143,8 +143,10 @@ class Limit:
             return
         if running.place is None:
             running.took = took
-            running.is_known = own[0].f_code in self._hung
-            running.place = self._place(own[0])
+            # Some instructions belong to no line.
+            told = next((one for one in own if one.f_lineno), own[0])
+            running.is_known = told.f_code in self._hung
+            running.place = self._place(told)
         else:
             _insist(own, TimeLimitExceeded)
         raise TimeLimitExceeded

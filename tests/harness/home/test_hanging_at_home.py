@@ -184,6 +184,18 @@ def test_a_call_over_the_limit_times_out(tmp_path):
     assert signal.getsignal(signal.SIGALRM) is handler
 
 
+@pytest.mark.unit
+def test_a_call_that_is_ended_at_no_line_is_told_at_its_callers(tmp_path):
+    """Some instructions, as those of a loop over a generator, belong to no line."""
+    file = tmp_path / "bare.py"
+    source = "def wait():\n    while True:\n        pass\n\ndef doze():\n    wait()\n"
+    names: dict[str, Callable[[], None]] = {}
+    exec(compile(source, str(file), "exec"), names)
+    names["wait"].__code__ = names["wait"].__code__.replace(co_linetable=b"")
+    with pytest.raises(StudentFault, match=r"still running bare\.py:6"):
+        Limit(0.1, tmp_path).call(names["doze"])
+
+
 STUBBORN_SLEEP = """
 import signal, time
 
