@@ -230,7 +230,7 @@ class DirectCalls:
                 lambda: perform(function, arrived, self._root, functions, living)
             )
         if answer.raised is not None:
-            _give_way(answer.raised)
+            _give_way(answer.raised, self._limit.sees_ctrl_c)
         return answer
 
     def _keeping_raised(self, function: Callable[..., object]) -> Callable[..., object]:
@@ -277,12 +277,15 @@ def _is_used(name: str, function: object) -> bool:
     return False
 
 
-def _give_way(raised: Raised) -> None:
+def _give_way(raised: Raised, is_own: bool) -> None:
     """Raises Ctrl-C and a debugger's exit again: they end the tests.
+
+    If `is_own`, the code raised a `KeyboardInterrupt` by itself: its other tests go on.
 
     Raises:
         KeyboardInterrupt: if the call raised one of them.
     """
     at_a_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
-    if raised.kind == "KeyboardInterrupt" or (raised.kind == "BdbQuit" and at_a_terminal):
+    is_pressed = raised.kind == "KeyboardInterrupt" and not is_own
+    if is_pressed or (raised.kind == "BdbQuit" and at_a_terminal):
         raise KeyboardInterrupt

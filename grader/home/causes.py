@@ -276,23 +276,25 @@ class Reasons:
         bench = self._bench
         assert bench is not None
         concerned = self._depends.concerned
-        failed = self._reruns[exercise].failed - concerned
-        own = [one for one in self._tests[exercise] if one.nodeid in failed or _is_silent(one)]
-        wrong = {one.nodeid for one in own}
-        tests = [*self._tests[exercise], *self._passed_beside(exercise, repaired)]
-        tests = [one for one in tests if one.nodeid not in concerned]
-        # Wrong answers may take less work than right ones.
-        kept = {one.nodeid for one in tests if not _counts_work(one)} - wrong
+        own = [one for one in self._tests[exercise] if one.nodeid not in concerned]
+        beside = self._passed_beside(exercise, repaired)
+        tests = [*own, *(one for one in beside if one.nodeid not in concerned)]
 
-        def passing(changes: Changes) -> set[str]:
+        def passing(changes: Changes, tests: Sequence[pytest.Function] = tests) -> set[str]:
             if not is_made(bench.try_edits, changes):
                 return set()
             with self._asking() as ask:
                 return {one.nodeid for one in tests if passes(one, self._home.bench, ask)}
 
         try:
+            silent = [one for one in own if _is_silent(one)]
+            unknown = {one.nodeid for one in silent}
+            wrong = self._reruns[exercise].failed - concerned
+            wrong |= unknown - passing({}, silent) if silent else set()
+            # Wrong answers may take less work than right ones.
+            kept = {one.nodeid for one in tests if not _counts_work(one)} - wrong
             found = proved(exercise, repaired, wrong, kept, passing)
-            others = self._not_run_with(exercise, own)
+            others = self._not_run_with(exercise, wrong | unknown)
             return None if found is None else dataclasses.replace(found, others=others)
         except (MemoryError, TooLong):
             return None
@@ -312,12 +314,11 @@ class Reasons:
             if test.nodeid not in self._reruns[name].failed and not _is_silent(test)
         ]
 
-    def _not_run_with(self, exercise: str, own: Sequence[pytest.Function]) -> frozenset[str]:
-        """Returns the tests that fail or may fail, without those that ran with the edit."""
+    def _not_run_with(self, exercise: str, known: Collection[str]) -> frozenset[str]:
+        """Returns the tests that fail or may fail, without those `known` to fail or to pass."""
         reran = self._reruns[exercise]
         every = {one.nodeid for one in self._tests[exercise]}
-        failed = reran.failed if reran.is_whole else every
-        return frozenset(failed.difference(one.nodeid for one in own))
+        return frozenset((reran.failed if reran.is_whole else every).difference(known))
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[Callable[[Call], Answer]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import signal
 import sys
 import threading
 import time
@@ -84,7 +85,7 @@ class Limit:
             StudentFault: if it took too long, even if it swallowed the exception that ended it.
             KeyboardInterrupt: at Ctrl-C, even if it swallowed that.
         """
-        if not self._seconds or threading.current_thread() is not threading.main_thread():
+        if not self._is_kept:
             return make()
         running = _Running(own_time(), modules=len(sys.modules))
         trace = sys.gettrace()
@@ -106,6 +107,16 @@ class Limit:
         if running.place is not None:
             raise _fault(running)
         return cast(Result, result)
+
+    @property
+    def sees_ctrl_c(self) -> bool:
+        """Returns whether `call` tells Ctrl-C from an exception that the called code raises."""
+        return self._is_kept and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    @property
+    def _is_kept(self) -> bool:
+        is_main = threading.current_thread() is threading.main_thread()
+        return bool(self._seconds) and is_main
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Raises Ctrl-C, and again at each tick if the code swallows the exception."""
@@ -132,8 +143,10 @@ class Limit:
             return
         if running.place is None:
             running.took = took
-            running.is_known = own[0].f_code in self._hung
-            running.place = self._place(own[0])
+            # Some instructions belong to no line.
+            told = next((one for one in own if one.f_lineno), own[0])
+            running.is_known = told.f_code in self._hung
+            running.place = self._place(told)
         else:
             _insist(own, TimeLimitExceeded)
         raise TimeLimitExceeded

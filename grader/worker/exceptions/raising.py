@@ -308,7 +308,9 @@ def _frame_of_syntax(exception: SyntaxError, root: Path) -> list[Frame]:
 def _own_traces(trace: TracebackType | None, root: Path) -> list[TracebackType]:
     found = []
     while trace is not None:
-        if own_file(trace.tb_frame.f_code.co_filename, root) is not None:
+        # An exception that a signal raises may meet an instruction of no line.
+        line: int | None = trace.tb_lineno
+        if line is not None and own_file(trace.tb_frame.f_code.co_filename, root) is not None:
             found.append(trace)
         trace = trace.tb_next
     return found[-_FRAMES:]

@@ -134,6 +134,13 @@ def test_ctrl_c_ends_the_run_at_once(at_home):
     assert "passed" not in printed
 
 
+def test_an_interrupt_that_the_code_raises_itself_ends_only_its_call(at_home):
+    """Nobody pressed Ctrl-C; the message is that of the class."""
+    printed = at_home("\n    raise KeyboardInterrupt")
+    assert f"KeyboardInterrupt: raised by the code itself ({LINE}5)" in printed
+    assert "1 failed, 1 passed" in printed
+
+
 PRESSED = """
 import os, signal, threading
 
@@ -175,6 +182,18 @@ def test_a_call_over_the_limit_times_out(tmp_path):
     assert ended.value.status is Status.TIMEOUT
     assert "sleepy.py:" in ended.value.headline
     assert signal.getsignal(signal.SIGALRM) is handler
+
+
+@pytest.mark.unit
+def test_a_call_that_is_ended_at_no_line_is_told_at_its_callers(tmp_path):
+    """Some instructions, as those of a loop over a generator, belong to no line."""
+    file = tmp_path / "bare.py"
+    source = "def wait():\n    while True:\n        pass\n\ndef doze():\n    wait()\n"
+    names: dict[str, Callable[[], None]] = {}
+    exec(compile(source, str(file), "exec"), names)
+    names["wait"].__code__ = names["wait"].__code__.replace(co_linetable=b"")
+    with pytest.raises(StudentFault, match=r"still running bare\.py:6"):
+        Limit(0.1, tmp_path).call(names["doze"])
 
 
 STUBBORN_SLEEP = """

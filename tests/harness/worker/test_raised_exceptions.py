@@ -71,6 +71,17 @@ def test_the_frames_are_the_submissions_own_lines(described):
     assert not raised.missing
 
 
+def test_a_frame_that_stopped_at_no_line_is_left_out(described):
+    """An exception that a signal raises may meet such an instruction."""
+    raised = described("""
+        import types
+        bare = (lambda: 1 // 0).__code__.replace(co_linetable=b"")
+        def run(x):
+            types.FunctionType(bare, {})()
+        """)
+    assert [(one.line, one.function) for one in raised.frames] == [(FIRST + 3, "run")]
+
+
 def test_a_long_message_about_keys_keeps_both_lists(described):
     """Each list of keys is cut, not the end of the message."""
     program = """
