@@ -13,6 +13,7 @@ from grader.explain.exceptions.kinds import (
     kind,
     names_in_words,
 )
+from grader.testing.kinds import with_article
 
 _TYPE = re.compile(r"<class '(?:\w+\.)*(.*?)'>", re.DOTALL)
 
@@ -65,7 +66,7 @@ ANNOTATIONS: tuple[ExceptionKind, ...] = (
 )
 
 
-_OF_A_LIST = ("cat", "stack", "concat", "hstack", "vstack")
+_OF_A_LIST = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack")
 _OF_SIZES = ("ones", "zeros", "empty", "rand", "randn")
 _OF_TWO_AXES = ("transpose", "swapaxes")
 _NAME = re.compile(r"'(\w+)'|\"(\w+)\"")
@@ -129,6 +130,9 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
 
 
 _OF_SEVERAL = "does a function of yours return more than the one tensor?"
+_OF_AN_ARRAY = "torch.from_numpy makes a tensor of it, without a gradient."
+# A type as torch names it. `NAMES` explain None and a pair of values and indices.
+_GOT = r"(?!NoneType|torch\.return_types)([\w.]+)"
 
 
 def _of_another_type(match: re.Match[str], raised: Raised) -> str:
@@ -136,7 +140,7 @@ def _of_another_type(match: re.Match[str], raised: Raised) -> str:
     name, wanted, got = match[1], match[3], match[4]
     if module := _module(match, raised):
         return module
-    first, second = _with_article(wanted), _with_article(got)
+    first, second = with_article(wanted), with_article(got)
     said = f"torch's {name} expects {first} there, and gets {second}"
     if name in _OF_A_LIST and got == "Tensor":
         return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
@@ -148,13 +152,11 @@ def _of_another_type(match: re.Match[str], raised: Raised) -> str:
         return f"{said}: {_OF_SEVERAL}"
     if got == "list" and wanted == "Tensor":
         return f"{said}: torch.stack makes one tensor of several, torch.tensor one of numbers."
+    if got == "numpy.ndarray" and wanted == "Tensor":
+        return f"{said}: {_OF_AN_ARRAY}"
     if got in ("method", "function", "builtin_function_or_method"):
         return f"{said}: round brackets after its name call it."
     return f"{said}."
-
-
-def _with_article(kind: str) -> str:
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _module(match: re.Match[str], raised: Raised) -> str | None:
@@ -168,11 +170,13 @@ def _module(match: re.Match[str], raised: Raised) -> str | None:
 
 def _among_tensors(match: re.Match[str], _: Raised) -> str:
     place, got = match.groups()
-    said = f"Only tensors can be joined, and element {place} is {_with_article(got)}"
+    said = f"Only tensors can be joined, and element {place} is {with_article(got)}"
     if got == "tuple":
         return f"{said}: {_OF_SEVERAL}"
     if got in ("list", "float", "int"):
         return f"{said}: torch.tensor makes a tensor of numbers."
+    if got == "numpy.ndarray":
+        return f"{said}: {_OF_AN_ARRAY}"
     return f"{said}."
 
 
@@ -210,12 +214,13 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
     ),
     kind(r"TypeError: (\S+)\(\) got multiple values for (?:keyword )?argument '(\w+)'", _twice),
     kind(
-        r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not (\w+)",
+        r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), "
+        rf"not {_GOT}",
         _of_another_type,
     ),
     kind(r"TypeError: unsupported operand type\(s\) for \S+: '(\w+)' and '(\w+)'", _module),
     kind(
-        r"TypeError: expected Tensor as element (\d+) in argument \d+, but got (?!NoneType)(\w+)",
+        rf"TypeError: expected Tensor as element (\d+) in argument \d+, but got {_GOT}",
         _among_tensors,
     ),
     kind(
