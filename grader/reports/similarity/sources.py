@@ -150,11 +150,11 @@ def passages(
     used: set[int] = set()
     runs: list[list[tuple[int, int]]] = []
     for place, found in enumerate(left):
-        last = runs[-1][-1] if runs else (-2, -2)
-        follows = last[0] == place - 1 and _follows(right, last[1], found.number)
-        if follows and left[place - 1].file == found.file:
-            runs[-1].append((place, last[1] + 1))
-            used.add(last[1] + 1)
+        before, last = runs[-1][-1] if runs else (-2, -2)
+        follows = before == place - 1 and _follows(right, last, found.number)
+        if follows and left[before].file == found.file and last + 1 not in used:
+            runs[-1].append((place, last + 1))
+            used.add(last + 1)
         elif (free := _first_free(places.get(found.number), used)) is not None:
             runs.append([(place, free)])
             used.add(free)
