@@ -182,7 +182,7 @@ class Effect:
 
     @property
     def words(self) -> str:
-        """Returns the decision in a line: "points: alice, run_rope, to 2 (wrong docstring)"."""
+        """Returns the decision in a line: "points: alice, run_rope, to 2: a typo (mm)"."""
         decision = self.decision
         keys = [key for key in FORMS[decision.kind].keys if key not in ("reason", "who", "when")]
         said = [(key, getattr(decision, key)) for key in keys]
