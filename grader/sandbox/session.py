@@ -97,14 +97,14 @@ class TrialWorker:
 class Session:
     """One submission with its worker, which is replaced when it is lost.
 
-    Nothing is noted of `familiar` answers, whichever submission gives them again. Only the time of
-    the submission's own process counts, without the time in which it waits for this machine. An
-    exercise that lost two workers is not asked again. The first worker that this machine may have
-    killed costs nothing: another one is asked. After a few calls that took too long, later
-    calls get less time: one endless loop does not use up the others' time. An exercise gets a new
-    worker if the one before it left too little memory. `used` are the seconds of its time that are
-    used up. `stack_dump` is the traceback of the last call that took too long, as its worker claims
-    it.
+    A `familiar` answer, which any submission gave before, is passed on without decoding it. Only
+    the time of the submission's own process counts, without the time in which it waits for this
+    machine. An exercise that lost two workers is not asked again. The first worker that this
+    machine may have killed costs nothing: another one is asked. After a few calls that took too
+    long, later calls get less time: one endless loop does not use up the others' time. An exercise
+    gets a new worker if the one before it left too little memory. `used` are the seconds of its
+    time that are used up. `stack_dump` is the traceback of the last call that took too long, as its
+    worker claims it.
     """
 
     _server: Callable[[], ForkServer]
