@@ -66,7 +66,8 @@ ANNOTATIONS: tuple[ExceptionKind, ...] = (
 )
 
 
-_OF_A_LIST = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack")
+_ALONG_AN_AXIS = ("cat", "concat", "concatenate", "stack")
+_OF_A_LIST = (*_ALONG_AN_AXIS, "hstack", "vstack", "dstack", "column_stack")
 _OF_SIZES = ("ones", "zeros", "empty", "rand", "randn")
 _OF_TWO_AXES = ("transpose", "swapaxes")
 _NAME = re.compile(r"'(\w+)'|\"(\w+)\"")
@@ -87,7 +88,7 @@ def _missing(match: re.Match[str], raised: Raised) -> str:
 def _too_many(match: re.Match[str], raised: Raised) -> str:
     name = match[1].rpartition(".")[2]
     if name in _OF_A_LIST and not raised.accepts:
-        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+        return _in_a_list(name)
     if name in _OF_TWO_AXES and not raised.accepts:
         return f"{name} swaps two axes: .{name}(-2, -1); permute puts all of them in order."
     if name in _OF_SIZES and not raised.accepts:
@@ -95,6 +96,11 @@ def _too_many(match: re.Match[str], raised: Raised) -> str:
     return _without_own(match[1], raised) or _sentence(
         raised, f"{match[1]} was given more than it takes", "with another number"
     )
+
+
+def _in_a_list(name: str) -> str:
+    axis = ", dim=-1" if name in _ALONG_AN_AXIS else ""
+    return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b]{axis})."
 
 
 def _without_own(called: str, raised: Raised) -> str:
@@ -143,7 +149,7 @@ def _of_another_type(match: re.Match[str], raised: Raised) -> str:
     first, second = with_article(wanted), with_article(got)
     said = f"torch's {name} expects {first} there, and gets {second}"
     if name in _OF_A_LIST and got == "Tensor":
-        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+        return _in_a_list(name)
     if got == "float" and "int" in wanted:
         return f"{said}: // divides whole numbers to a whole one, int(...) makes one of a float."
     if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):

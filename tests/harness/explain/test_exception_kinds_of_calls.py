@@ -307,7 +307,8 @@ def test_an_argument_of_the_wrong_type_gets_the_advice_for_both_types(name, want
     first, second = (f"a{'n' * (kind[0] in 'iO')} {kind}" for kind in (wanted, got))
     said = f"torch's {name} expects {first} there, and gets {second}{advice}"
     if advice is None:
-        said = f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+        with_axis = f"{name}([a, b]{', dim=-1' if name == 'stack' else ''})"
+        said = f"torch.{name} takes its tensors in one list or tuple: torch.{with_axis}."
     assert sentence(WRONG_TYPE.format(name, wanted, got)) == said
 
 
@@ -320,6 +321,17 @@ def test_the_pair_of_a_maximum_is_told_wherever_a_tensor_belongs(wrong):
         wrong(torch.ones(2, 2).max(-1))
     said = "max along an axis gives two tensors, values and indices: take x.max(dim=...).values, "
     assert sentence(f"TypeError: {caught.value}") == f"{said}or unpack the two."
+
+
+@pytest.mark.parametrize("name", ["cat", "concatenate", "stack", "hstack", "column_stack"])
+def test_a_list_of_tensors_is_advised_in_a_call_that_runs(name):
+    """Those that are named after an axis take no dim."""
+    with pytest.raises(TypeError) as caught:
+        getattr(torch, name)(torch.ones(2, 2), torch.ones(2, 2), torch.ones(2, 2))
+    said, _, call = sentence(f"TypeError: {caught.value}").partition(": ")
+    assert said == f"torch.{name} takes its tensors in one list or tuple"
+    known = {"torch": torch, "a": torch.ones(2, 2), "b": torch.ones(2, 2)}
+    assert eval(call.rstrip("."), known).numel() == 8
 
 
 BY_NAME = " A dtype and a device need their names: dtype=…, device=…."
