@@ -135,8 +135,11 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
     return _sentence(raised, said, f"with {match[2]}")
 
 
-_OF_SEVERAL = "does a function of yours return more than the one tensor?"
-_OF_AN_ARRAY = "torch.from_numpy makes a tensor of it, without a gradient."
+_IN_PLACE_OF_A_TENSOR = {
+    "tuple": "does a function of yours return more than the one tensor?",
+    "list": "torch.stack makes one tensor of several, torch.tensor one of numbers.",
+    "numpy.ndarray": "torch.from_numpy makes a tensor of it, without a gradient.",
+}
 # A type as torch names it. `NAMES` explain None and a pair of values and indices.
 _GOT = r"(?!NoneType|torch\.return_types)([\w.]+)"
 
@@ -154,12 +157,8 @@ def _of_another_type(match: re.Match[str], raised: Raised) -> str:
         return f"{said}: // divides whole numbers to a whole one, int(...) makes one of a float."
     if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
         return f"{said}: of a plain number, math.{name} gives the same."
-    if got == "tuple" and wanted == "Tensor":
-        return f"{said}: {_OF_SEVERAL}"
-    if got == "list" and wanted == "Tensor":
-        return f"{said}: torch.stack makes one tensor of several, torch.tensor one of numbers."
-    if got == "numpy.ndarray" and wanted == "Tensor":
-        return f"{said}: {_OF_AN_ARRAY}"
+    if got in _IN_PLACE_OF_A_TENSOR and wanted == "Tensor":
+        return f"{said}: {_IN_PLACE_OF_A_TENSOR[got]}"
     if got in ("method", "function", "builtin_function_or_method"):
         return f"{said}: round brackets after its name call it."
     return f"{said}."
@@ -177,13 +176,9 @@ def _module(match: re.Match[str], raised: Raised) -> str | None:
 def _among_tensors(match: re.Match[str], _: Raised) -> str:
     place, got = match.groups()
     said = f"Only tensors can be joined, and element {place} is {with_article(got)}"
-    if got == "tuple":
-        return f"{said}: {_OF_SEVERAL}"
-    if got in ("list", "float", "int"):
+    if got in ("float", "int"):
         return f"{said}: torch.tensor makes a tensor of numbers."
-    if got == "numpy.ndarray":
-        return f"{said}: {_OF_AN_ARRAY}"
-    return f"{said}."
+    return f"{said}: {_IN_PLACE_OF_A_TENSOR[got]}" if got in _IN_PLACE_OF_A_TENSOR else f"{said}."
 
 
 def _sentence(raised: Raised, what: str, called: str) -> str:
@@ -220,8 +215,7 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
     ),
     kind(r"TypeError: (\S+)\(\) got multiple values for (?:keyword )?argument '(\w+)'", _twice),
     kind(
-        r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), "
-        rf"not {_GOT}",
+        r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not " + _GOT,
         _of_another_type,
     ),
     kind(r"TypeError: unsupported operand type\(s\) for \S+: '(\w+)' and '(\w+)'", _module),

@@ -129,8 +129,7 @@ def scored(
 
 def class_scores(results: Results, settling: Settling) -> ClassScores:
     """Returns the scores of all grades in a folder."""
-    told = (scores_of(grade, settling) for grade in results.grades())
-    scores = [score for own in told for score in own]
+    scores = [score for grade in results.grades() for score in scores_of(grade, settling)]
     return collected(results, settling, scores)
 
 

@@ -259,7 +259,7 @@ def test_a_module_in_place_of_a_tensor_is_to_be_called(text, operands, is_told):
     ("got", "advice"),
     [
         ("tuple", "a tuple: does a function of yours return more than the one tensor?"),
-        ("list", "a list: torch.tensor makes a tensor of numbers."),
+        ("list", "a list: torch.stack makes one tensor of several, torch.tensor one of numbers."),
         ("float", "a float: torch.tensor makes a tensor of numbers."),
         ("int", "an int: torch.tensor makes a tensor of numbers."),
         ("str", "a str."),
