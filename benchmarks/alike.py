@@ -78,7 +78,7 @@ def main() -> None:
         names = [{pair.one.name, pair.other.name} for pair in pairs]
         is_copy = [any(f"copy-of-{name}" in both for name in both) for both in names]
         ranks = [rank for rank, found in enumerate(is_copy, 1) if found]
-        alike = [round(pair.pair.alikeness, 2) for pair in pairs]
+        alike = [round(pair.pair.similarity, 2) for pair in pairs]
         lowest = min(a for a, found in zip(alike, is_copy, strict=True) if found)
         highest = max(a for a, found in zip(alike, is_copy, strict=True) if not found)
         print(

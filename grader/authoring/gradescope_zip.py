@@ -22,7 +22,7 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.grading.fingerprints import source_files, suite_files
 from grader.grading.options import Options
 from grader.reports.export.gradescope import Display, not_graded
-from grader.reports.letter import add
+from grader.reports.letter import add_to_zip
 
 # The grader's own processes take up to 600 of a container's 768 MB; half a processor is slow.
 MEMORY_MB = 128
@@ -68,7 +68,7 @@ def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in sorted(_files(assignment, autograder)):
-            add(archive, name, content, 0o755 if name in _SCRIPTS else 0o644)
+            add_to_zip(archive, name, content, 0o755 if name in _SCRIPTS else 0o644)
     return packed.getvalue()
 
 

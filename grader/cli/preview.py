@@ -15,7 +15,7 @@ from grader.core.text import quantity
 from grader.intake.client import survey
 from grader.intake.entry import Discovery, Entry
 from grader.intake.people import Attribution
-from grader.reports.package_needs import PackageNeed, lacking_in_words, needs_in_words, needs_of
+from grader.reports.package_needs import PackageNeed, missing_in_words, needs_in_words, needs_of
 
 
 def say_what_was_found(discovery: Discovery) -> None:
@@ -46,22 +46,22 @@ def say_who_handed_in(attribution: Attribution, absentees: Sequence[str]) -> Non
         say(note)
 
 
-def what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[PackageNeed]:
+def package_needs(entries: Sequence[Entry], assignment: Path, adapters: str) -> list[PackageNeed]:
     """Returns the packages that submissions import, the most imported first."""
     own = {path.stem for path in assignment.iterdir()}
     return needs_of(survey(entries, adapters), own) if entries else []
 
 
-def say_what_is_needed(entries: Sequence[Entry], assignment: Path, adapters: str) -> None:
+def say_missing_packages(entries: Sequence[Entry], assignment: Path, adapters: str) -> None:
     """Prints on stderr the packages that submissions import and that are not installed here."""
-    needs = what_is_needed(entries, assignment, adapters)
-    if said := lacking_in_words({one.package: one.importing for one in needs if one.is_missing}):
+    needs = package_needs(entries, assignment, adapters)
+    if said := missing_in_words({one.package: one.importing for one in needs if one.is_missing}):
         say(said)
 
 
-def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Console) -> None:
+def print_package_needs(needs: Sequence[PackageNeed], submissions: int, console: Console) -> None:
     """Prints a table of all imports of the submissions, then the command to install them."""
-    title = f"what {quantity(many, 'submission')} import"
+    title = f"packages of {quantity(submissions, 'submission')}"
     table = Table(
         "package", "imported by", "declared by", "here", title=title, title_justify="left"
     )
@@ -72,10 +72,10 @@ def print_what_is_needed(needs: Sequence[PackageNeed], many: int, console: Conso
     for sentence in needs_in_words(needs):
         click.echo(sentence)
     if not any(need.is_missing for need in needs):
-        click.echo("nothing is lacking")
+        click.echo("nothing is missing")
 
 
 def _state(need: PackageNeed) -> Text:
     if need.is_here:
         return Text("installed", style="green")
-    return Text("done without") if need.is_replaced else Text("not installed", style="red")
+    return Text("not needed") if need.is_replaced else Text("not installed", style="red")

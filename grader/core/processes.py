@@ -20,6 +20,11 @@ from pathlib import Path
 from grader.core.names import CPU
 
 _PR_SET_PDEATHSIG = 1
+# Both signals make a worker send a dump of its stack and end. The first waits until Python looks
+# for signals, and gives the traceback that Python gives at home. The second does not wait: even a
+# loop in C cannot delay it. Windows, where only students' own tests run, has neither.
+DUMP_IN_PYTHON = getattr(signal, "SIGUSR2", signal.SIGTERM)
+DUMP_AT_ONCE = getattr(signal, "SIGUSR1", signal.SIGTERM)
 
 
 def end_with_parent(parent: int | None = None) -> None:

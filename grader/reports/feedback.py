@@ -31,7 +31,16 @@ from pathlib import Path
 from grader.core.text import Refusal
 from grader.reports.export.gradescope import Display, results
 from grader.reports.export.sheet import harmless
-from grader.reports.letter import Content, LeftOut, Letter, add, browser, letters, printed, wrapped
+from grader.reports.letter import (
+    Content,
+    LeftOut,
+    Letter,
+    add_to_zip,
+    browser,
+    in_format_of,
+    letters,
+    print_pdf,
+)
 from grader.reports.pages.rendering import whole_folder
 from grader.reports.single import credited
 from grader.reports.summary import author_in_words
@@ -62,9 +71,9 @@ def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content
     ranks = {suffix: rank for rank, suffix in enumerate(_LIKED)}
     taken.sort(key=lambda one: ranks.get(f".{one.lower().rpartition('.')[2]}", len(ranks)))
     for name in taken:
-        held = wrapped(content, name)
+        held = in_format_of(content, name)
         if held is not None:
-            add(archive, name, held)
+            add_to_zip(archive, name, held)
             return ""
     suffix = taken[0].rpartition(".")[2]
     hint = ": --pdf prints it" if suffix.lower() == "pdf" else ""
@@ -124,7 +133,7 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Co
         shown["output"] = "\n".join([*letter.told, "", shown["output"]])
         shown["score"] = letter.settled.final or 0.0
     content = json.dumps(shown, ensure_ascii=False)
-    add(archive, f"results/{found['number']}.json", content.encode())
+    add_to_zip(archive, f"results/{found['number']}.json", content.encode())
     names = ", ".join(map(author_in_words, letter.differing))
     return names and f"{_ONE_SCORE} {names}: these are in the csv"
 
@@ -155,7 +164,7 @@ def add_moodle_letter(archive: zipfile.ZipFile, letter: Letter, content: Content
         return "not downloaded from Moodle, or by nobody whose number its name tells"
     suffix = "pdf" if content.pdf else "html"
     name = f"{found['name']}_{found['number']}_assignsubmission_file_feedback.{suffix}"
-    add(archive, name, content.pdf or content.page.encode())
+    add_to_zip(archive, name, content.pdf or content.page.encode())
     return ""
 
 
@@ -203,7 +212,7 @@ def write_feedback(
                 if isinstance(letter, LeftOut):
                     left_out.append(letter)
                     continue
-                as_pdf = printed(printer, letter.page) if printer else None
+                as_pdf = print_pdf(printer, letter.page) if printer else None
                 why = add(letter, Content(letter.page, letter.text, as_pdf))
                 is_written = not why or why.startswith((_TO_SOME, _ONE_SCORE))
                 written += is_written
@@ -226,7 +235,7 @@ def _zip(
     def opened(folder: Path) -> Iterator[_Add]:
         with zipfile.ZipFile(folder / file, "w") as archive:
             for name, text in scripts:
-                add(archive, name, text.encode(), 0o755)
+                add_to_zip(archive, name, text.encode(), 0o755)
             yield functools.partial(add_letter, archive)
 
     return opened

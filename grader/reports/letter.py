@@ -66,7 +66,7 @@ class Letter:
 class LeftOut:
     """A submission without feedback in the output, and the reason, in a few words.
 
-    If it `is_written`, some of its people lack theirs.
+    If it `is_written`, only some of its people get none.
     """
 
     submission: str
@@ -127,7 +127,7 @@ def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[s
         grade=grade,
         settled=settled,
         told=told,
-        text=_text(assignment, graded.but_for(settled), settled, told),
+        text=_text(assignment, graded.after_decisions(settled), settled, told),
         page=submission_page(assignment, graded, grade.evidence, (settled,)),
     )
 
@@ -160,10 +160,10 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
         parts.append(f"{name}: {score}\n{indented}")
     if right:
         parts.append(f"Right: {', '.join(right)}")
-    return "\n\n".join(map(_wrapped, parts)) + "\n"
+    return "\n\n".join(map(_wrap_lines, parts)) + "\n"
 
 
-def _wrapped(text: str) -> str:
+def _wrap_lines(text: str) -> str:
     """Returns text with long lines broken between words; each part keeps the line's indent."""
     wrapped = []
     for line in text.split("\n"):
@@ -208,7 +208,7 @@ class Content:
         return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
 
 
-def wrapped(content: Content, name: str) -> bytes | None:
+def in_format_of(content: Content, name: str) -> bytes | None:
     """Returns the feedback as content of a file of this name; None if its kind cannot hold it."""
     lower = name.lower()
     suffix = f".{lower.rpartition('.')[2]}"
@@ -247,11 +247,11 @@ def zipped(files: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            add(archive, name, content)
+            add_to_zip(archive, name, content)
     return buffer.getvalue()
 
 
-def add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
+def add_to_zip(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
     """Adds a file to a zip with a fixed time, so that equal content gives equal bytes."""
     info = zipfile.ZipInfo(name, _TIME)
     info.create_system = 3  # Unix: file modes are applied
@@ -293,8 +293,8 @@ def browser() -> list[str]:
     return [found, *_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
 
 
-def printed(command: Sequence[str], page: str) -> bytes:
-    """Returns a page as PDF, which the browser with this command prints.
+def print_pdf(command: Sequence[str], page: str) -> bytes:
+    """Prints a page with the browser that the command starts; returns the PDF.
 
     A page contains all its parts and loads nothing, so the browser needs no network.
 

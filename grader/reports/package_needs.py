@@ -102,7 +102,7 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
         )
 
 
-def lacking_in_words(packages: Mapping[str, int]) -> str:
+def missing_in_words(packages: Mapping[str, int]) -> str:
     """Returns a sentence on the packages that are not installed; "" if there are none.
 
     For example: "not installed here: einx (12 submissions)".

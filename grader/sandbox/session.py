@@ -45,7 +45,7 @@ class SessionLimits:
 
     `call_seconds` bounds one call, which may take `call_wall` seconds by the clock while the
     machine is busy. `import_seconds` bounds the import if it is less than `submission_seconds`. If
-    `tells_where` is set, a late worker is asked for its traceback.
+    `dumps_stack` is set, a late worker is asked for its traceback.
     """
 
     submission_seconds: float
@@ -54,7 +54,7 @@ class SessionLimits:
     memory: int
     device: str = CPU
     import_seconds: float = math.inf
-    tells_where: bool = False
+    dumps_stack: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -97,14 +97,14 @@ class TrialWorker:
 class Session:
     """One submission with its worker, which is replaced when it is lost.
 
-    Nothing is noted of `familiar` answers, whichever submission gives them again. Only the time of
-    the submission's own process counts, without the time in which it waits for this machine. An
-    exercise that lost two workers is not asked again. The first worker that this machine may have
-    killed costs nothing: another one is asked. After a few calls that took too long, later
-    calls get less time: one endless loop does not use up the others' time. An exercise gets a new
-    worker if the one before it left too little memory. `used` are the seconds of its time that are
-    used up. `stack_dump` is the traceback of the last call that took too long, as its worker claims
-    it.
+    A `familiar` answer, which any submission gave before, is passed on without decoding it. Only
+    the time of the submission's own process counts, without the time in which it waits for this
+    machine. An exercise that lost two workers is not asked again. The first worker that this
+    machine may have killed costs nothing: another one is asked. After a few calls that took too
+    long, later calls get less time: one endless loop does not use up the others' time. An exercise
+    gets a new worker if the one before it left too little memory. `used` are the seconds of its
+    time that are used up. `stack_dump` is the traceback of the last call that took too long, as its
+    worker claims it.
     """
 
     _server: Callable[[], ForkServer]
@@ -326,7 +326,7 @@ class Session:
         return Patience(min(wanted, left), min(wall, wall_left)), left <= wanted
 
     def _stack_dump_of(self, lost: WorkerLost, worker: Worker) -> str:
-        asked = self._limits.tells_where and lost.status is Status.TIMEOUT
+        asked = self._limits.dumps_stack and lost.status is Status.TIMEOUT
         return worker.stack_dump() if asked else ""
 
     def _fault(
@@ -347,9 +347,7 @@ class Session:
         return is_first
 
     def _lose(self, adapter: str, fault: StudentFault) -> None:
-        if self._worker is not None:
-            self._end(self._worker)
-            self._worker = None
+        self.close()
         self._hangs += fault.status is Status.TIMEOUT
         self._losses[adapter] += 1
         if self._losses[adapter] >= _LOSSES:
@@ -357,8 +355,6 @@ class Session:
             self._closed[adapter] = StudentFault(fault.status, message)
 
     def _end(self, worker: Worker) -> None:
-        try:
+        # Only this submission's processes ran below the fork server, and they ended with it.
+        with contextlib.suppress(ForkServerLost):
             worker.end()
-        except ForkServerLost:
-            # Only this submission's processes ran below the fork server, and they ended with it.
-            return

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.files import remove
-from grader.core.processes import Allowance, is_alive
+from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance, is_alive
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, ImportReport, Sending, decode_answer
+from grader.core.wire.calls import Call, ImportReport, Sending, believed_imports, decode_answer
 from grader.core.wire.frames import (
     ANSWER,
     ANY_FRAME,
@@ -35,7 +35,7 @@ from grader.core.wire.frames import (
     encode,
     receive,
 )
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, believed_imports, from_plain
+from grader.core.wire.records import from_plain
 from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 from grader.core.wire.values import BadFrame
 from grader.sandbox.cgroups import GroupBounds
@@ -162,7 +162,7 @@ _STOPPED_SECONDS = 1.0
 _CHANGED_PAGES = 48 << 20
 # A hundred frames, with long names.
 _TRACEBACK = 1 << 16
-_TELLING = {TELL_WHERE_SOON: 0.3, TELL_WHERE: 1.0}
+_DUMP_SECONDS = {DUMP_IN_PYTHON: 0.3, DUMP_AT_ONCE: 1.0}
 # The share of an import's time that the cells of notebooks may take, so that some is left.
 _CELLS = 0.5
 _CONFINING = Patience(30.0, 60.0)
@@ -315,7 +315,7 @@ class Worker:
         The worker then ends, or must be ended. The text may be anything, or empty.
         """
         told = b""
-        for number, seconds in _TELLING.items():
+        for number, seconds in _DUMP_SECONDS.items():
             with contextlib.suppress(OSError):
                 if not told and is_alive(self._pid):
                     os.kill(self._pid, number)

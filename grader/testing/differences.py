@@ -351,10 +351,15 @@ def _strange(comparison: Comparison, wrong: torch.Tensor) -> str:
 
     Returns "" if there are none.
     """
-    got = comparison.got
-    first = place_of_largest((wrong & ~got.isfinite()).int())
-    told = " and ".join(f"{_are(count)} {kind}" for kind, count in _kinds(got, wrong).items())
-    return told and f": {told}" + (f", the first at index {list(first)}" if first else "")
+    kinds = _kinds(comparison.got, wrong)
+    told = " and ".join(f"{_are(count)} {kind}" for kind, count in kinds.items())
+    place = _first_place(wrong & ~comparison.got.isfinite()) if wrong.ndim else ""
+    return told and f": {told}{place}"
+
+
+def _first_place(wrong: torch.Tensor) -> str:
+    index = list(place_of_largest(wrong.int()))
+    return f", {'the first ' if int(wrong.sum()) > 1 else ''}at index {index}"
 
 
 def _reasons_for_nan(what: str) -> Iterator[str]:
@@ -373,10 +378,9 @@ def _rows_without_a_number(what: str, comparison: Comparison, axes: Sequence[str
         return
     if nan.ndim and nan.shape[-1] > 1 and torch.equal(nan.any(-1), nan.all(-1)):
         rows = nan.all(-1)
-        first = list(place_of_largest(rows.int()))
         count = int(rows.sum())
         are = "1 whole row is" if count == 1 else f"{count} whole rows are"
-        yield f"{are} NaN, all along {axes[-1]}, the first of them {first}."
+        yield f"{are} NaN, all along {axes[-1]}{_first_place(rows)}."
     yield from _reasons_for_nan(what)
 
 

@@ -126,7 +126,7 @@ class GivenType(WholeKind):
 class IterableType(WholeKind):
     """A list that is only iterated over: handles of the kinds `also` give the same items."""
 
-    list: ListType
+    elements: ListType
     also: tuple[str, ...]
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
@@ -134,11 +134,11 @@ class IterableType(WholeKind):
         if isinstance(value, Local) and value.kind in self.also:
             return
         own = list(value) if isinstance(value, tuple) else value
-        yield from self.list.misfits(own, sizes, place)
+        yield from self.elements.misfits(own, sizes, place)
 
     def converted(self, value: Value) -> Any:
         """Returns the list, of elements as tests see them."""
-        return self.list.converted(value)
+        return self.elements.converted(value)
 
     def __str__(self) -> str:
-        return str(self.list)
+        return str(self.elements)

@@ -22,8 +22,7 @@ from typing import IO, Any
 import torch
 
 from grader.core.names import is_adapter
-from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
-from grader.core.wire.records import slow_imports
+from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport, slow_imports
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file

@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-from grader.core.processes import Allowance
+from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance
 from grader.core.wire.calls import Answer, Call, Raised, Receiving, encode_answer
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, as_plain
+from grader.core.wire.records import as_plain
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.core.wire.values import BadFrame, Foreign
 from grader.worker.confinement.layers import (
@@ -48,7 +48,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     _settle(scratch)
     confined = confine(root, scratch, Allowance(**order["bounds"]), inherited)
     channel.sendall(encode(confined, {}))
-    _tell_where_if_asked(channel.fileno())
+    _dump_stack_if_asked(channel.fileno())
     do_without_forking()
     do_without_compiling()
     watch = CallWatch(order["forbidden"], root)
@@ -68,16 +68,16 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
             channel.sendall(_answer(call, functions, root, watch, living))
 
 
-def _tell_where_if_asked(channel: int) -> None:
+def _dump_stack_if_asked(channel: int) -> None:
     """Has two signals send a traceback over the channel and end this process."""
 
-    def tell(_number: int, _frame: FrameType | None) -> None:
+    def dump(_number: int, _frame: FrameType | None) -> None:
         faulthandler.dump_traceback(channel, all_threads=False)
         os._exit(1)
 
-    signal.signal(TELL_WHERE_SOON, tell)
+    signal.signal(DUMP_IN_PYTHON, dump)
     # This handler runs outside of Python, so that a loop in C does not delay it.
-    faulthandler.register(TELL_WHERE, channel, all_threads=False, chain=True)
+    faulthandler.register(DUMP_AT_ONCE, channel, all_threads=False, chain=True)
 
 
 def _receive_exactly(channel: socket.socket, size: int) -> bytearray:

@@ -20,10 +20,12 @@ from grader.worker.exceptions.raising import AbsentModule
 from grader.worker.multiprocessing.processes import inherited
 
 _OPERATORS = (
-    *("call", "getitem", "setitem", "iter", "next", "len", "contains", "bool", "enter", "exit"),
-    *("add", "radd", "sub", "rsub", "mul", "rmul", "matmul", "truediv", "rtruediv", "neg", "pow"),
-    *("floordiv", "rfloordiv", "mod", "rmod", "rpow", "pos", "abs", "round"),
-    *("lt", "le", "gt", "ge", "or", "ror", "and", "invert", "int", "float", "index", "await"),
+    *("call", "getitem", "setitem", "delitem", "delattr", "iter", "next", "len", "contains"),
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "matmul", "rmatmul", "truediv", "rtruediv"),
+    *("floordiv", "rfloordiv", "mod", "rmod", "divmod", "rdivmod", "pow", "rpow", "round"),
+    *("and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift"),
+    *("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "bool", "int", "float", "index"),
+    *("fspath", "enter", "exit", "await"),
 )
 
 
@@ -156,12 +158,15 @@ def _used(stub: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
 
 
 def _unpacked(frame: FrameType) -> int:
-    """Returns the number of names into which a frame unpacks an iterable; 0 if it does not.
+    """Returns how many parts a frame needs of an iterable that it unpacks; 0 if it does not.
 
-    `one, other = split(key)` needs two parts, a loop needs none.
+    `one, other = split(key)` and `one, *rest, last = split(key)` need two, a loop needs none.
     """
     code, at = frame.f_code.co_code, frame.f_lasti
-    return code[at + 1] if code[at] == opmap["UNPACK_SEQUENCE"] else 0
+    if code[at] not in (opmap["UNPACK_SEQUENCE"], opmap["UNPACK_EX"]):
+        return 0
+    # Before UNPACK_EX, an EXTENDED_ARG counts the names after the starred one.
+    return code[at + 1] + (code[at - 1] if code[at - 2] == opmap["EXTENDED_ARG"] else 0)
 
 
 def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -171,6 +176,8 @@ def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str,
         return 0 if operation in ("len", "int", "index") else operation == "bool"
     if operation == "float":
         return 0.0
+    if operation == "fspath":
+        return repr(stub)
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
     if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
         return args[0]

@@ -108,7 +108,7 @@ def alike(
     for found in comparison.pairs[:_MOST_PRINTED]:
         origin = f" ({found.other.origin})" if found.other.origin else ""
         said = f"{found.one.name} and {found.other.name}{origin}"
-        click.echo(f"{round(100 * found.pair.alikeness):3} %  {said}")
+        click.echo(f"{round(100 * found.pair.similarity):3} %  {said}")
     if comparison.pairs:
         usual = round(100 * comparison.usual)
         click.echo(f"a submission and the nearest other one are usually {usual} % alike")

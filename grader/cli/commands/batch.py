@@ -24,7 +24,7 @@ from grader.cli.options import (
     jobs_option,
     say,
 )
-from grader.cli.preview import say_what_is_needed, say_what_was_found, say_who_handed_in
+from grader.cli.preview import say_missing_packages, say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, ProgressBar
 from grader.core.assignment import find_assignment
 from grader.core.names import natural_order, several
@@ -36,7 +36,7 @@ from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
 from grader.intake.people import attribute, read_roster
 from grader.reports.package_needs import (
-    lacking_in_words,
+    missing_in_words,
     not_preloaded_in_words,
     preload_in_words,
 )
@@ -112,7 +112,7 @@ def batch(
                 say_who_handed_in(attribution, absent)
             _say_what_is_left(opened)
             waiting = [task.entry for task in opened.waiting if not task.kept]
-            say_what_is_needed(waiting, assignment.root, options.adapters)
+            say_missing_packages(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
             _say_whose_points_changed(opened)
     except KeyboardInterrupt:
@@ -121,7 +121,7 @@ def batch(
     results = Store.read(out)
     imports = results.class_imports()
     complete = print_class(results, details)
-    if said := lacking_in_words(imports.lacking):
+    if said := missing_in_words(imports.lacking):
         click.echo(said)
     for sentence in preload_in_words(imports, assignment.preload):
         click.echo(sentence)

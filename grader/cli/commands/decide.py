@@ -16,7 +16,7 @@ from grader.cli.options import REPORT, RESULTS
 from grader.core.names import several
 from grader.core.text import quantity
 from grader.results.anonymous import AnonymousResults
-from grader.results.decisions.decision import BadDecisions, ClassList, Times, Unknown
+from grader.results.decisions.decision import BadDecisions, ClassList, Times, UnknownName
 from grader.results.decisions.file import (
     NAME,
     append_decision,
@@ -348,10 +348,10 @@ def _part(folder: Path, what: str | None) -> dict[str, Any]:
         return {"exercise": what}
     try:
         known.tests(what)
-    except Unknown as no_test:
+    except UnknownName as no_test:
         try:
             known.exercise(what)
-        except Unknown as no_exercise:
+        except UnknownName as no_exercise:
             is_test = "::" in what or what.startswith("test")
             raise BadDecisions(str(no_test if is_test else no_exercise)) from None
     return {"test": what}
@@ -365,7 +365,7 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
     try:
         for key in named:
             known.require_clear(table[key])
-    except Unknown as reason:
+    except UnknownName as reason:
         raise BadDecisions(str(reason)) from None
     for key in named:
         if submission := known.by_number(table[key]):
@@ -380,7 +380,7 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
     decision = decision_of(kind, found, file.name, 0)
     try:
         [*aim(decision, known)]
-    except Unknown as reason:
+    except UnknownName as reason:
         raise BadDecisions(str(reason)) from None
     until, rule = getattr(decision, "until", None), late_rule(Store.read(folder), Path())
     if until and rule and rule.local(until) <= (due := rule.local(rule.due)):

@@ -16,7 +16,7 @@ from rich.text import Text
 
 import grader
 from grader.cli.options import PATH, assignment_option
-from grader.cli.preview import print_what_is_needed, what_is_needed
+from grader.cli.preview import package_needs, print_package_needs
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.text import one_line
 from grader.intake.discovery import discover
@@ -60,8 +60,8 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
         course = assignment_folder
         with contextlib.suppress(BadAssignment):
             course = find_assignment(assignment_folder).root
-        needs = what_is_needed(entries, course, adapters)
-        print_what_is_needed(needs, len(entries), Console())
+        needs = package_needs(entries, course, adapters)
+        print_package_needs(needs, len(entries), Console())
         return
     _try_the_machine()
 

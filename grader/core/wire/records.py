@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
-import signal
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -228,39 +226,3 @@ def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Recor
 
 _STACKS = reader(tuple[Annotated[tuple[Line, ...], AtMost(MAX_DEPTH, last=True)], ...])
 _PLACES = reader(Annotated[tuple[Annotated[int, Below(1 << 31)], ...], AtMost(MAX_RECORDS)])
-
-
-MAX_IMPORTS = 40
-_LONGEST = 100
-_WORTH_TELLING = 1e-3
-Texts = Annotated[tuple[Annotated[str, OnOneLine(_LONGEST)], ...], AtMost(MAX_IMPORTS)]
-
-
-def slow_imports(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Returns the slowest imports, without those that take less than a millisecond."""
-    slow = [entry for entry in seconds.items() if entry[1] >= _WORTH_TELLING]
-    slowest = sorted(slow, key=lambda entry: -entry[1])[:MAX_IMPORTS]
-    return tuple((name, round(float(taken), 4)) for name, taken in slowest)
-
-
-def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[str, float]:
-    """Returns the import times that a worker claims, cut to `at_most` seconds in all.
-
-    Raises:
-        BadFrame: if a time is negative or not finite.
-    """
-    seconds: dict[str, float] = {}
-    for name, taken in told:
-        if not 0 <= taken < math.inf:
-            raise BadFrame("an import has an impossible time")
-        if len(name) <= _LONGEST and all(part.isidentifier() for part in name.split(".")):
-            left = at_most - sum(seconds.values())
-            seconds[name] = round(min(taken, max(left, 0.0)), 4)
-    return seconds
-
-
-# Both signals make a worker send its traceback and end. The first waits until Python looks for
-# signals, and gives the traceback that Python gives at home. The second does not wait: even a loop
-# in C cannot delay it. Windows, where only students' own tests run, has neither.
-TELL_WHERE_SOON = getattr(signal, "SIGUSR2", signal.SIGTERM)
-TELL_WHERE = getattr(signal, "SIGUSR1", signal.SIGTERM)

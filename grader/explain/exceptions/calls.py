@@ -13,6 +13,7 @@ from grader.explain.exceptions.kinds import (
     kind,
     names_in_words,
 )
+from grader.testing.kinds import with_article
 
 _TYPE = re.compile(r"<class '(?:\w+\.)*(.*?)'>", re.DOTALL)
 
@@ -65,7 +66,8 @@ ANNOTATIONS: tuple[ExceptionKind, ...] = (
 )
 
 
-_OF_A_LIST = ("cat", "stack", "concat", "hstack", "vstack")
+_ALONG_AN_AXIS = ("cat", "concat", "concatenate", "stack")
+_OF_A_LIST = (*_ALONG_AN_AXIS, "hstack", "vstack", "dstack", "column_stack")
 _OF_SIZES = ("ones", "zeros", "empty", "rand", "randn")
 _OF_TWO_AXES = ("transpose", "swapaxes")
 _NAME = re.compile(r"'(\w+)'|\"(\w+)\"")
@@ -86,7 +88,7 @@ def _missing(match: re.Match[str], raised: Raised) -> str:
 def _too_many(match: re.Match[str], raised: Raised) -> str:
     name = match[1].rpartition(".")[2]
     if name in _OF_A_LIST and not raised.accepts:
-        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+        return _in_a_list(name)
     if name in _OF_TWO_AXES and not raised.accepts:
         return f"{name} swaps two axes: .{name}(-2, -1); permute puts all of them in order."
     if name in _OF_SIZES and not raised.accepts:
@@ -94,6 +96,11 @@ def _too_many(match: re.Match[str], raised: Raised) -> str:
     return _without_own(match[1], raised) or _sentence(
         raised, f"{match[1]} was given more than it takes", "with another number"
     )
+
+
+def _in_a_list(name: str) -> str:
+    axis = ", dim=-1" if name in _ALONG_AN_AXIS else ""
+    return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b]{axis})."
 
 
 def _without_own(called: str, raised: Raised) -> str:
@@ -128,7 +135,13 @@ def _twice(match: re.Match[str], raised: Raised) -> str:
     return _sentence(raised, said, f"with {match[2]}")
 
 
-_OF_SEVERAL = "does a function of yours return more than the one tensor?"
+_IN_PLACE_OF_A_TENSOR = {
+    "tuple": "does a function of yours return more than the one tensor?",
+    "list": "torch.stack makes one tensor of several, torch.tensor one of numbers.",
+    "numpy.ndarray": "torch.from_numpy makes a tensor of it, without a gradient.",
+}
+# A type as torch names it. `NAMES` explain None and a pair of values and indices.
+_GOT = r"(?!NoneType|torch\.return_types)([\w.]+)"
 
 
 def _of_another_type(match: re.Match[str], raised: Raised) -> str:
@@ -136,25 +149,19 @@ def _of_another_type(match: re.Match[str], raised: Raised) -> str:
     name, wanted, got = match[1], match[3], match[4]
     if module := _module(match, raised):
         return module
-    first, second = _with_article(wanted), _with_article(got)
+    first, second = with_article(wanted), with_article(got)
     said = f"torch's {name} expects {first} there, and gets {second}"
     if name in _OF_A_LIST and got == "Tensor":
-        return f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+        return _in_a_list(name)
     if got == "float" and "int" in wanted:
         return f"{said}: // divides whole numbers to a whole one, int(...) makes one of a float."
     if got in ("int", "float") and wanted == "Tensor" and hasattr(math, name):
         return f"{said}: of a plain number, math.{name} gives the same."
-    if got == "tuple" and wanted == "Tensor":
-        return f"{said}: {_OF_SEVERAL}"
-    if got == "list" and wanted == "Tensor":
-        return f"{said}: torch.stack makes one tensor of several, torch.tensor one of numbers."
+    if got in _IN_PLACE_OF_A_TENSOR and wanted == "Tensor":
+        return f"{said}: {_IN_PLACE_OF_A_TENSOR[got]}"
     if got in ("method", "function", "builtin_function_or_method"):
         return f"{said}: round brackets after its name call it."
     return f"{said}."
-
-
-def _with_article(kind: str) -> str:
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _module(match: re.Match[str], raised: Raised) -> str | None:
@@ -168,12 +175,10 @@ def _module(match: re.Match[str], raised: Raised) -> str | None:
 
 def _among_tensors(match: re.Match[str], _: Raised) -> str:
     place, got = match.groups()
-    said = f"Only tensors can be joined, and element {place} is {_with_article(got)}"
-    if got == "tuple":
-        return f"{said}: {_OF_SEVERAL}"
-    if got in ("list", "float", "int"):
+    said = f"Only tensors can be joined, and element {place} is {with_article(got)}"
+    if got in ("float", "int"):
         return f"{said}: torch.tensor makes a tensor of numbers."
-    return f"{said}."
+    return f"{said}: {_IN_PLACE_OF_A_TENSOR[got]}" if got in _IN_PLACE_OF_A_TENSOR else f"{said}."
 
 
 def _sentence(raised: Raised, what: str, called: str) -> str:
@@ -210,12 +215,12 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
     ),
     kind(r"TypeError: (\S+)\(\) got multiple values for (?:keyword )?argument '(\w+)'", _twice),
     kind(
-        r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not (\w+)",
+        r"TypeError: (\w+)\(\): argument '(\w+)' \(position \d+\) must be (.+?), not " + _GOT,
         _of_another_type,
     ),
     kind(r"TypeError: unsupported operand type\(s\) for \S+: '(\w+)' and '(\w+)'", _module),
     kind(
-        r"TypeError: expected Tensor as element (\d+) in argument \d+, but got (?!NoneType)(\w+)",
+        rf"TypeError: expected Tensor as element (\d+) in argument \d+, but got {_GOT}",
         _among_tensors,
     ),
     kind(

@@ -234,7 +234,7 @@ NAMES: tuple[ExceptionKind, ...] = (
     kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),
     kind(r"AttributeError: .*has no attribute|^KeyError: ", lambda _, raised: _meant(raised)),
     kind(r"TypeError: .*'NoneType'", _nothing),
-    kind(r"TypeError: linear\(\).*not NoneType|must be Tensor, not NoneType", _nothing),
+    kind(r"TypeError: linear\(\).*not NoneType|must be [^,]+, not NoneType", _nothing),
     kind(r"TypeError: expected Tensor as element \d+ .*but got NoneType", _nothing),
     # Beside tensors and floats, which fit, None alone can be what does not.
     kind(

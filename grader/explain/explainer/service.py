@@ -128,7 +128,7 @@ class ExplainerService:
         own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20
         net = EXPLAINING_WALL_FACTOR * call
-        return SessionLimits(whole, call, net, memory, settings.device, own, tells_where=True)
+        return SessionLimits(whole, call, net, memory, settings.device, own, dumps_stack=True)
 
     def _words(
         self, prepared: PreparedSubmission, job: Mapping[str, Any], deadline: Deadline

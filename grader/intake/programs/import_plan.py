@@ -116,10 +116,10 @@ class _Typed(html.parser.HTMLParser):
         if self._is_unseen:
             return
         begins_line = not self.pieces or self.pieces[-1].endswith("\n")
-        text = data if self._is_plain else data.replace("\r", "").strip("\n").replace("\n", " ")
+        text = data if self._is_plain else data.replace("\r", "").replace("\n", " ")
         if not self._is_plain and begins_line:
             text = text.lstrip(" ")  # but not what an editor keeps as spaces that do not break
-        self.pieces.append(text)
+        self.pieces += [text] if text else []
 
 
 ANY_PACKAGE = "submission"

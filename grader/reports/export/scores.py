@@ -129,8 +129,7 @@ def scored(
 
 def class_scores(results: Results, settling: Settling) -> ClassScores:
     """Returns the scores of all grades in a folder."""
-    told = (scores_of(grade, settling) for grade in results.grades())
-    scores = [score for own in told for score in own]
+    scores = [score for grade in results.grades() for score in scores_of(grade, settling)]
     return collected(results, settling, scores)
 
 
@@ -197,7 +196,7 @@ def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, 
     )
     said = [remark for remark in remarks if remark.about]
     if absent_zero and not absent:
-        none = "nobody gets 0 points: no roster told of anybody who handed in nothing"
+        none = "nobody gets 0 points: no roster names a person who handed in nothing"
         said.append(Remark(none))
     if len(suites) > 1:
         mixed = f"these grades are of {len(suites)} versions of the tests"

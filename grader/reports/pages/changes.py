@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from grader.core.causes import without_numbers
 from grader.core.points import total
-from grader.core.text import first_line, one_line, points
+from grader.core.text import first_line, one_line, points, quantity
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise, name_of_test
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import assets, render
@@ -165,13 +165,13 @@ def _reasons(tests: Iterable[Verdict], before: Mapping[str, Verdict]) -> Iterato
     for reason, count in reasons.most_common(_REASONS):
         yield f"{reason} ({count} tests)" if count > 1 else reason
     if len(reasons) > _REASONS:
-        yield f"and {len(reasons) - _REASONS} other reasons"
+        yield f"and {quantity(len(reasons) - _REASONS, 'other reason')}"
 
 
 def _reasons_of(was: Verdict | None, now: Verdict, named: Set[str]) -> Iterable[str]:
     """Returns why a test changed; `named` are the mistakes of one batch only, in its exercise."""
     if was is None:
-        return [f"a test that there was not: {_said(now.status)}{_because(now)}"]
+        return [f"a new test: {_said(now.status)}{_because(now)}"]
     if was.status is not now.status:
         return [f"{_said(was.status)} → {_said(now.status)}{_because(now)}"]
     if _mistake(was) != _mistake(now) and {_mistake(was), _mistake(now)} & named - {""}:

@@ -13,7 +13,7 @@ from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, name_of_test
-from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount
+from grader.reports.pages.graded import Graded, ProblemCount, ProblemCounts
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests, add_errors, add_outcomes
 from grader.reports.summary import author_in_words
@@ -121,7 +121,7 @@ class ClassData:
 
     entries: list[ClassEntry] = field(default_factory=list)
     exercises: dict[str, ExerciseCount] = field(default_factory=dict)
-    counts: MistakeCounts = field(default_factory=MistakeCounts)
+    counts: ProblemCounts = field(default_factory=ProblemCounts)
     notes: list[tuple[int, str]] = field(default_factory=list)
     suite: dict[str, ExerciseTests] = field(default_factory=dict)
     _tests: dict[str, Verdict] = field(default_factory=dict)

@@ -57,7 +57,7 @@ class Graded:
         page, is_complete = page_name(grade), grade.is_complete
         return cls(grade, page, is_complete, tests, exercises, causes, said, told, short)
 
-    def but_for(self, settled: Settlement) -> Graded:
+    def after_decisions(self, settled: Settlement) -> Graded:
         """Returns the grade without the costs in exercises whose points a decision replaced.
 
         Causes that fail only tests that cost no points come last, and say so.
@@ -122,7 +122,7 @@ class ProblemCount:
 
 
 @dataclass(slots=True)
-class MistakeCounts:
+class ProblemCounts:
     """The counts of known mistakes, of other problems, and of remarks on passed tests."""
 
     mistakes: dict[str, ProblemCount] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from pathlib import Path
 import grader
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
-from grader.reports.package_needs import lacking_in_words
+from grader.reports.package_needs import missing_in_words
 from grader.reports.pages.changes import Changes, changes_page
 from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded, ranked
@@ -102,7 +102,7 @@ def class_page(
         alike=alike,
         made_of="" if compared else _made_of(results, settling, alike),
         entries=found.entries,
-        lacking=lacking_in_words(results.class_imports().lacking),
+        lacking=missing_in_words(results.class_imports().lacking),
         decisions=decisions,
         decisions_in_short=json.dumps([one.in_short for one in decisions]),
         unknown_clusters=clusters,

@@ -180,7 +180,7 @@ def submission_page(
 ) -> str:
     """Returns a submission's page; for members with different points, the common part."""
     grade, own = graded.grade, common(settled)
-    graded = graded.but_for(own) if own else graded
+    graded = graded.after_decisions(own) if own else graded
     unreadable = grade.status is GradeStatus.UNREADABLE
     causes = [] if unreadable or not graded.complete else graded.causes
     page = _PageEvidence(grade, evidence)

@@ -150,11 +150,11 @@ def passages(
     used: set[int] = set()
     runs: list[list[tuple[int, int]]] = []
     for place, found in enumerate(left):
-        last = runs[-1][-1] if runs else (-2, -2)
-        follows = last[0] == place - 1 and _follows(right, last[1], found.number)
-        if follows and left[place - 1].file == found.file:
-            runs[-1].append((place, last[1] + 1))
-            used.add(last[1] + 1)
+        before, last = runs[-1][-1] if runs else (-2, -2)
+        follows = before == place - 1 and _follows(right, last, found.number)
+        if follows and left[before].file == found.file and last + 1 not in used:
+            runs[-1].append((place, last + 1))
+            used.add(last + 1)
         elif (free := _first_free(places.get(found.number), used)) is not None:
             runs.append([(place, free)])
             used.add(free)
@@ -218,7 +218,7 @@ class Pair:
 
     one: int
     other: int
-    alikeness: float
+    similarity: float
     share_of_one: float
     share_of_other: float
 
@@ -253,15 +253,15 @@ def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ra
     smaller = np.minimum(whole[:own, None], whole[None, :])
     floor = _EVEN * float(np.median(whole[:own])) if own else 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        alikeness = np.nan_to_num(common / (smaller + floor))
-    np.fill_diagonal(alikeness, 0.0)
+        similarity = np.nan_to_num(common / (smaller + floor))
+    np.fill_diagonal(similarity, 0.0)
     pairs = [
         Pair(one, other, value, common[one, other] / whole[one], common[one, other] / whole[other])
-        for one, other, value in _highest(alikeness, own, most)
+        for one, other, value in _highest(similarity, own, most)
     ]
     shared = counts > 1
     commonness = dict(zip(known[shared].tolist(), counts[shared].tolist(), strict=True))
-    nearest = alikeness.max(axis=1) if alikeness.size else np.zeros(own)
+    nearest = similarity.max(axis=1) if similarity.size else np.zeros(own)
     return Ranking(tuple(pairs), tuple(nearest.tolist()), commonness)
 
 
@@ -288,8 +288,8 @@ def _in_common(
     return common
 
 
-def _highest(alikeness: _Weights, own: int, most: int) -> list[tuple[int, int, float]]:
-    once = alikeness.copy()
+def _highest(similarity: _Weights, own: int, most: int) -> list[tuple[int, int, float]]:
+    once = similarity.copy()
     once[:, :own] = np.triu(once[:, :own])
     flat = once.ravel()
     most = min(most, int((flat > 0).sum()))

@@ -18,7 +18,6 @@ from grader.results.anonymous import label_of
 from grader.results.results import Results
 
 EVERYBODY = "everybody"
-Moment = datetime.datetime
 
 
 class BadDecisions(Refusal):
@@ -37,7 +36,7 @@ class Decision:
     line: int
     reason: str = ""
     who: str = ""
-    when: Moment | None = None
+    when: datetime.datetime | None = None
 
     @property
     def source(self) -> str:
@@ -83,7 +82,7 @@ class Extension(Decision):
     """
 
     person: str
-    until: Moment | None = None
+    until: datetime.datetime | None = None
     days: int | None = None
 
 
@@ -125,7 +124,7 @@ class HandInTime(Decision):
     """The time when a person handed in, if no platform recorded it or another time counts."""
 
     person: str
-    at: Moment
+    at: datetime.datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +138,7 @@ _MOST_NAMES, _MOST_LISTED = 10_000, 8
 _REPORT = "grader report --anonymous"
 
 
-class Unknown(Exception):
+class UnknownName(Exception):
     """A name that fits nothing in this class, or several; the text says what to write."""
 
 
@@ -154,7 +153,7 @@ class Whom:
     author: Author | None = None
 
 
-def whoms(submission: str, author: Author) -> Iterator[Whom]:
+def ways_to_mean(submission: str, author: Author) -> Iterator[Whom]:
     """Yields all ways in which a decision may be about an author of a submission.
 
     If only the author's name is known, it may also stand as a submission's name.
@@ -206,17 +205,17 @@ class ClassList:
         Where decisions are read, the reserved meaning counts: a later name changes none of them.
 
         Raises:
-            Unknown: if it is `everybody`, or the number or label of another submission.
+            UnknownName: if it is `everybody`, or the number or label of another submission.
         """
         key = _key(person)
         others = {*self._people.get(key, ()), *filter(None, [self._submission(person)])}
         if key == EVERYBODY and others:
-            raise Unknown(
+            raise UnknownName(
                 f"{person!r} is also somebody's name: give that person's id or address, or the "
                 f"submission's number in {_REPORT}; rename the submission to mean the class"
             )
         if key in self._numbers and others - {self._numbers[key]}:
-            raise Unknown(
+            raise UnknownName(
                 f"{person!r} is a submission's number in {_REPORT}, and somebody's name or id: "
                 "give another name, id or number of whom you mean"
             )
@@ -225,7 +224,7 @@ class ClassList:
         """Returns the people that a decision names; without `has_numbers`, numbers are ids alone.
 
         Raises:
-            Unknown: if the name fits no person, or several.
+            UnknownName: if the name fits no person, or several.
         """
         key = _key(person)
         if key == EVERYBODY:
@@ -236,7 +235,7 @@ class ClassList:
         if named := self._submission(person):
             own = self._authors.get(named, ())
             if people and not any(one in own for one in people):
-                raise Unknown(
+                raise UnknownName(
                     f"{person!r} is a submission, and somebody else's name or id: give the id or "
                     f"address of whom you mean ({_known(people)}, or {_known(own)})"
                 )
@@ -250,32 +249,32 @@ class ClassList:
         if len(people) == 1:
             return Whom(author=people[0])
         if people:
-            raise Unknown(
+            raise UnknownName(
                 f"{len(people)} people are called {person!r}: give the id ({_known(people)})"
             )
-        raise Unknown(f"{person!r} is nobody of this class: {_meant(person, self._shown)}")
+        raise UnknownName(f"{person!r} is nobody of this class: {_meant(person, self._shown)}")
 
     def submission(self, name: str) -> str:
         """Returns the submission with a name or number.
 
         Raises:
-            Unknown: if there is none.
+            UnknownName: if there is none.
         """
         key = _key(name)
         if found := self._labelled(key) or self._submission(name) or self._numbers.get(key):
             return found
-        raise Unknown(f"no submission is called {name!r}: {_meant(name, self.submissions)}")
+        raise UnknownName(f"no submission is called {name!r}: {_meant(name, self.submissions)}")
 
     def _submission(self, name: str) -> str | None:
         """Returns the submission with a name, whose case matters only if another has it otherwise.
 
         Raises:
-            Unknown: if several have it, none in this case.
+            UnknownName: if several have it, none in this case.
         """
         own = self._named.get(_key(name), [])
         if name in own or len(own) < 2:
             return name if name in own else next(iter(own), None)
-        raise Unknown(f"{name!r} may be {' or '.join(own)}: give the exact name")
+        raise UnknownName(f"{name!r} may be {' or '.join(own)}: give the exact name")
 
     def _labelled(self, key: str) -> str | None:
         """Returns the submission whose label this is; decisions by a number are kept under it."""
@@ -290,22 +289,22 @@ class ClassList:
         """Returns the exercise with a name.
 
         Raises:
-            Unknown: if there is none.
+            UnknownName: if there is none.
         """
         if name not in self.exercises:
-            raise Unknown(f"no exercise is called {name!r}: {_meant(name, self.exercises)}")
+            raise UnknownName(f"no exercise is called {name!r}: {_meant(name, self.exercises)}")
         return name
 
     def tests(self, name: str) -> tuple[str, ...]:
         """Returns the ids of a test, or of all tests of a function, with or without the file.
 
         Raises:
-            Unknown: if there is none.
+            UnknownName: if there is none.
         """
         found = tuple(test for test in self._tests if _is_called(test, name))
         if not found:
             known = dict.fromkeys(short for test in self._tests for short in _names(test)[2:])
-            raise Unknown(f"no test is called {name!r}: {_meant(name, known)}")
+            raise UnknownName(f"no test is called {name!r}: {_meant(name, known)}")
         return found
 
     def exercise_of(self, test: str) -> str:

@@ -24,7 +24,7 @@ from grader.results.decisions.decision import (
     PointsChanged,
     TakenInstead,
     Times,
-    Unknown,
+    UnknownName,
     Whom,
     Whose,
 )
@@ -84,7 +84,7 @@ def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
     for name in names:
         try:
             whom = known.whom(name, has_numbers=False)
-        except Unknown:
+        except UnknownName:
             continue
         if whom != Whom():
             return whom
@@ -214,12 +214,12 @@ def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
     """Yields the targets of a decision; a test's name may stand for tests of several exercises.
 
     Raises:
-        Unknown: if the decision names something that is not in the class.
+        UnknownName: if the decision names something that is not in the class.
     """
     person = getattr(decision, "person", None)
     whom = Whom() if person is None else known.whom(person)
     if whom == Whom() and not (person is None or isinstance(decision, PointsChanged)):
-        raise Unknown("only points are decided for everybody: name the person")
+        raise UnknownName("only points are decided for everybody: name the person")
     if isinstance(decision, TakenInstead | Whose):
         known.submission(decision.submission)
     if test := getattr(decision, "test", ""):
@@ -239,7 +239,7 @@ def _aimed(decisions: Iterable[Decision], known: ClassList) -> tuple[Aimed, ...]
     for decision in decisions:
         try:
             found += aim(decision, known)
-        except Unknown as reason:
+        except UnknownName as reason:
             wrong.append(f"{decision.source}: {reason}")
     refuse(wrong)
     return tuple(found)

@@ -28,7 +28,7 @@ from grader.results.decisions.decision import (
     Times,
     Whom,
     Whose,
-    whoms,
+    ways_to_mean,
 )
 from grader.results.decisions.file import FORMS
 from grader.results.decisions.person import PersonsPoints
@@ -106,7 +106,7 @@ class Settling:
         self, kind: type[_Kind], submission: str, person: Author
     ) -> Iterator[tuple[_Kind, Aimed]]:
         """Yields the decisions of a kind about a person, with their targets."""
-        about = {*whoms(submission, person)}
+        about = {*ways_to_mean(submission, person)}
         for one in self.aimed:
             if isinstance(one.decision, kind) and one.whom in about:
                 yield one.decision, one
@@ -182,7 +182,7 @@ class Effect:
 
     @property
     def words(self) -> str:
-        """Returns the decision in a line: "points: alice, run_rope, to 2 (wrong docstring)"."""
+        """Returns the decision in a line: "points: alice, run_rope, to 2: a typo (mm)"."""
         decision = self.decision
         keys = [key for key in FORMS[decision.kind].keys if key not in ("reason", "who", "when")]
         said = [(key, getattr(decision, key)) for key in keys]

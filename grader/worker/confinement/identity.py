@@ -56,7 +56,7 @@ def drop_privileges(user: int | None) -> str:
     if os.geteuid() == 0 and user is not None:
         name = "unprivileged user"
         _become(user)
-        # A change of user clears both: its user sees its open files, it ends with its parent.
+        # A change of user clears both: its user may read its /proc, and it ends with its parent.
         prctl(_PR_SET_DUMPABLE, 1)
         end_with_parent()
     elif os.geteuid() == 0 and sys.platform != "linux":
@@ -87,9 +87,9 @@ def _drop_capabilities() -> None:
 
 # Flags of unshare(2).
 _USER_NAMESPACE = 0x10000000
-_PROCESSES = 0x20000000
-_MOUNTS = 0x00020000
-_OTHERS = {"network": 0x40000000, "ipc": 0x08000000, "host name": 0x04000000}
+_PROCESS_NAMESPACE = 0x20000000
+_MOUNT_NAMESPACE = 0x00020000
+_OTHER_NAMESPACES = {"network": 0x40000000, "ipc": 0x08000000, "host name": 0x04000000}
 
 
 def enter_process_namespace() -> list[str]:
@@ -101,14 +101,14 @@ def enter_process_namespace() -> list[str]:
     """
     if sys.platform != "linux":
         return []
-    if _unshare(_PROCESSES):
+    if _unshare(_PROCESS_NAMESPACE):
         return ["process ids"]
     # A child tries first: a process cannot leave a user namespace that turns out useless.
     child = os.fork()
     if child == 0:
         os._exit(0 if _enter_as_user() else 1)
-    useful = os.waitpid(child, 0)[1] == 0
-    return ["users", "process ids"] if useful and _enter_as_user() else []
+    is_granted = os.waitpid(child, 0)[1] == 0
+    return ["users", "process ids"] if is_granted and _enter_as_user() else []
 
 
 def enter_other_namespaces() -> list[str]:
@@ -116,12 +116,12 @@ def enter_other_namespaces() -> list[str]:
 
     They are a second layer behind the seccomp filter. Returns the names of those granted.
     """
-    return [name for name, flag in _OTHERS.items() if _unshare(flag)]
+    return [name for name, flag in _OTHER_NAMESPACES.items() if _unshare(flag)]
 
 
 def enter_mount_namespace() -> bool:
     """Enters a mount namespace, unseen by others and gone at the end; returns whether it could."""
-    return _unshare(_MOUNTS)
+    return _unshare(_MOUNT_NAMESPACE)
 
 
 def _unshare(flags: int) -> bool:
@@ -130,7 +130,7 @@ def _unshare(flags: int) -> bool:
 
 def _enter_as_user() -> bool:
     user, group = os.geteuid(), os.getegid()
-    if not _unshare(_USER_NAMESPACE | _PROCESSES):
+    if not _unshare(_USER_NAMESPACE | _PROCESS_NAMESPACE):
         return False
     try:
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")

@@ -51,7 +51,7 @@ def test_the_most_alike_pairs_are_printed_first(out, tiny):
     assert done.returncode == 0, done.stderr
     first, *_, usual, last = done.stdout.splitlines()
     found = compare(Store.read(out), find_assignment(tiny))
-    assert first == f"{round(100 * found.pairs[0].pair.alikeness):3} %  ann and bob"
+    assert first == f"{round(100 * found.pairs[0].pair.similarity):3} %  ann and bob"
     assert usual == (
         f"a submission and the nearest other one are usually {round(100 * found.usual)} % alike"
     )

@@ -6,11 +6,11 @@ import pytest
 from rich.console import Console
 
 from grader.cli.preview import (
-    print_what_is_needed,
-    say_what_is_needed,
+    package_needs,
+    print_package_needs,
+    say_missing_packages,
     say_what_was_found,
     say_who_handed_in,
-    what_is_needed,
 )
 from grader.intake.discovery import discover
 from grader.intake.entry import Author, Discovery, Entry, Skipped
@@ -74,21 +74,21 @@ MISSING = PackageNeed("einx", 1, 1, is_here=False)
 
 def test_a_table_shows_each_package_and_whether_it_is_here(capsys):
     """The sentences below say how to install what is missing."""
-    print_what_is_needed([HERE, SPARED, MISSING], 3, Console(width=100))
+    print_package_needs([HERE, SPARED, MISSING], 3, Console(width=100))
     printed = capsys.readouterr().out
     lines = [" ".join(line.replace("│", " ").split()) for line in printed.splitlines()]
-    assert lines[0] == "what 3 submissions import"
+    assert lines[0] == "packages of 3 submissions"
     assert {
-        "torch 3 1 installed", "tqdm 2 0 done without", "einx 1 1 not installed",
+        "torch 3 1 installed", "tqdm 2 0 not needed", "einx 1 1 not installed",
     } <= {*lines}  # fmt: skip
     assert "not installed here: einx, which 1 submission imports (1 declares it)" in printed
-    assert "nothing is lacking" not in printed
+    assert "nothing is missing" not in printed
 
 
 def test_a_class_that_needs_nothing_more_is_told_so(capsys):
     """A stub package takes the place of a package that is not needed."""
-    print_what_is_needed([HERE, SPARED], 1, Console(width=100))
-    assert capsys.readouterr().out.endswith("nothing is lacking\n")
+    print_package_needs([HERE, SPARED], 1, Console(width=100))
+    assert capsys.readouterr().out.endswith("nothing is missing\n")
 
 
 @pytest.mark.process
@@ -98,9 +98,9 @@ def test_only_packages_that_are_missing_are_reported_before_a_batch(tmp_path, ca
     imports = "import torch, einx, tqdm, helpers\n"
     write_files(tmp_path / "class", {"ann/adapters.py": imports})
     found = discover([tmp_path / "class"])
-    needs = what_is_needed(found.entries, course, "adapters.py")
+    needs = package_needs(found.entries, course, "adapters.py")
     assert [one.package for one in needs] == ["einx", "torch", "tqdm"]
-    say_what_is_needed(found.entries, course, "adapters.py")
+    say_missing_packages(found.entries, course, "adapters.py")
     assert capsys.readouterr().err.startswith("not installed here: einx (1 submission); see")
-    say_what_is_needed((), course, "adapters.py")
+    say_missing_packages((), course, "adapters.py")
     assert capsys.readouterr().err == ""

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import (
+    MAX_IMPORTS,
     Answer,
     Call,
     Raised,
@@ -17,21 +18,20 @@ from grader.core.wire.calls import (
     Traced,
     Use,
     Work,
+    believed_imports,
     call_in,
     decode_answer,
     encode_answer,
     encode_call,
+    slow_imports,
 )
 from grader.core.wire.frames import decode, received
 from grader.core.wire.records import (
-    MAX_IMPORTS,
     Line,
     Record,
     Unloaded,
-    believed_imports,
     records_as_json,
     records_from_json,
-    slow_imports,
     values_of,
 )
 from grader.core.wire.scripts import Doing, Step

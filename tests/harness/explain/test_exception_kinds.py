@@ -168,11 +168,18 @@ NAMED = [
         "mask is None there, as is an argument that was left out, or what a function without a "
         "return gives.",
     ),
-    (
-        "TypeError: linear(): argument 'input' must be Tensor, not NoneType",
-        {"operands": MASK, "source": "return made(mask)"},
-        "mask is None there, as is an argument that was left out, or what a function without a "
-        "return gives.",
+    *(
+        (
+            f"TypeError: {text}, not NoneType",
+            {"operands": MASK, "source": "return made(mask)"},
+            "mask is None there, as is an argument that was left out, or what a function without a "
+            "return gives.",
+        )
+        for text in (
+            "linear(): argument 'input' must be Tensor",
+            "exp(): argument 'input' (position 1) must be Tensor",
+            "softmax(): argument 'dim' (position 2) must be int",
+        )
     ),
     *(
         (

@@ -259,12 +259,16 @@ def test_a_module_in_place_of_a_tensor_is_to_be_called(text, operands, is_told):
     ("got", "advice"),
     [
         ("tuple", "a tuple: does a function of yours return more than the one tensor?"),
-        ("list", "a list: torch.tensor makes a tensor of numbers."),
+        ("list", "a list: torch.stack makes one tensor of several, torch.tensor one of numbers."),
         ("float", "a float: torch.tensor makes a tensor of numbers."),
         ("int", "an int: torch.tensor makes a tensor of numbers."),
         ("str", "a str."),
+        ("numpy.ndarray", "a numpy.ndarray: torch.from_numpy makes a tensor of it, without a "
+                          "gradient."),
+        ("collections.OrderedDict", "a collections.OrderedDict."),
+        ("Adam", "an Adam."),
     ],
-)
+)  # fmt: skip
 def test_what_stands_among_tensors_is_told(got, advice):
     """The first one counts as 0, as in torch's message."""
     text = f"TypeError: expected Tensor as element 1 in argument 0, but got {got}"
@@ -277,6 +281,7 @@ def test_what_stands_among_tensors_is_told(got, advice):
     ("name", "wanted", "got", "advice"),
     [
         ("stack", "tuple of Tensors", "Tensor", None),
+        ("dstack", "tuple of Tensors", "Tensor", None),
         ("split", "int", "float", ": // divides whole numbers to a whole one, int(...) makes one "
                                   "of a float."),
         ("sqrt", "Tensor", "int", ": of a plain number, math.sqrt gives the same."),
@@ -290,15 +295,43 @@ def test_what_stands_among_tensors_is_told(got, advice):
         ("sum", "Size", "list", "."),
         ("sin", "Tensor", "method", ": round brackets after its name call it."),
         ("cat", "tuple of Tensors", "int", "."),
+        ("exp", "Tensor", "numpy.ndarray", ": torch.from_numpy makes a tensor of it, without a "
+                                           "gradient."),
+        ("ones", "tuple of ints", "numpy.ndarray", "."),
+        ("exp", "Tensor", "torch.Size", "."),
+        ("exp", "Tensor", "OrderedDict", "."),
     ],
 )  # fmt: skip
 def test_an_argument_of_the_wrong_type_gets_the_advice_for_both_types(name, wanted, got, advice):
     """Only if both types are those of a common case, there is advice."""
-    first, second = (f"an {kind}" if kind == "int" else f"a {kind}" for kind in (wanted, got))
+    first, second = (f"a{'n' * (kind[0] in 'iO')} {kind}" for kind in (wanted, got))
     said = f"torch's {name} expects {first} there, and gets {second}{advice}"
     if advice is None:
-        said = f"torch.{name} takes its tensors in one list or tuple: torch.{name}([a, b], dim=-1)."
+        with_axis = f"{name}([a, b]{', dim=-1' if name == 'stack' else ''})"
+        said = f"torch.{name} takes its tensors in one list or tuple: torch.{with_axis}."
     assert sentence(WRONG_TYPE.format(name, wanted, got)) == said
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda pair: torch.exp(pair), lambda pair: torch.cat([pair, pair])]
+)
+def test_the_pair_of_a_maximum_is_told_wherever_a_tensor_belongs(wrong):
+    """torch's message names the type in full, which begins with torch."""
+    with pytest.raises(TypeError) as caught:
+        wrong(torch.ones(2, 2).max(-1))
+    said = "max along an axis gives two tensors, values and indices: take x.max(dim=...).values, "
+    assert sentence(f"TypeError: {caught.value}") == f"{said}or unpack the two."
+
+
+@pytest.mark.parametrize("name", ["cat", "concatenate", "stack", "hstack", "column_stack"])
+def test_a_list_of_tensors_is_advised_in_a_call_that_runs(name):
+    """Those that are named after an axis take no dim."""
+    with pytest.raises(TypeError) as caught:
+        getattr(torch, name)(torch.ones(2, 2), torch.ones(2, 2), torch.ones(2, 2))
+    said, _, call = sentence(f"TypeError: {caught.value}").partition(": ")
+    assert said == f"torch.{name} takes its tensors in one list or tuple"
+    known = {"torch": torch, "a": torch.ones(2, 2), "b": torch.ones(2, 2)}
+    assert eval(call.rstrip("."), known).numel() == 8
 
 
 BY_NAME = " A dtype and a device need their names: dtype=…, device=…."

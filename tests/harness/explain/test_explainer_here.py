@@ -340,7 +340,7 @@ def test_the_limits_of_a_session_follow_from_the_explainers_time(course):
     limits = course.limits
     assert (limits.submission_seconds, limits.call_seconds, limits.call_wall) == (40.0, 5.0, 15.0)
     assert (limits.import_seconds, limits.memory) == (40.0, 512 << 20)
-    assert limits.tells_where
+    assert limits.dumps_stack
 
 
 @pytest.mark.parametrize(

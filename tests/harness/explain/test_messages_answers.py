@@ -310,7 +310,7 @@ def test_nan_rows_are_counted_as_rows():
     assert message_of(answer) == [
         "some values are NaN",
         "6 of 24 values in the result are wrong: 6 are NaN, the first at index [0, 2, 0]",
-        "2 whole rows are NaN, all along d_v, the first of them [0, 2].",
+        "2 whole rows are NaN, all along d_v, the first at index [0, 2].",
         "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
         "numbers, or softmax over only -inf. A tensor of torch.empty also holds such values until "
         "you fill it.",
@@ -326,8 +326,8 @@ def test_an_all_nan_result_gets_a_short_headline():
 @pytest.mark.parametrize(
     ("got", "want", "said"),
     [
-        (float("nan"), float("inf"), ": 1 is NaN, the first at index [0, 1]"),
-        (float("-inf"), float("inf"), ": 1 is infinite, the first at index [0, 1]"),
+        (float("nan"), float("inf"), ": 1 is NaN, at index [0, 1]"),
+        (float("-inf"), float("inf"), ": 1 is infinite, at index [0, 1]"),
         (-10.0, float("-inf"), ""),
     ],
 )
@@ -365,7 +365,7 @@ def test_infinite_values_are_distinguished_from_nan():
     """Infinite values have other causes."""
     answer = RIGHT.clone()
     answer[0, 0, 0] = float("inf")
-    assert "1 is infinite, the first at index [0, 0, 0]" in message_of(answer)[1]
+    assert "1 is infinite, at index [0, 0, 0]" in message_of(answer)[1]
     assert "a division by 0" in message_of(answer)[2]
 
 

@@ -96,7 +96,7 @@ def test_disguised_copies_rank_before_independent_programs(tmp_path: Path):
     found = compared(tmp_path, programs | copies, most=6)
     pairs = [{pair.one.name, pair.other.name} for pair in found.pairs]
     assert all({name, f"copy-of-{name}"} in pairs[:4] for name in copied)
-    assert found.pairs[3].pair.alikeness > found.pairs[4].pair.alikeness + 0.05
+    assert found.pairs[3].pair.similarity > found.pairs[4].pair.similarity + 0.05
     assert found.pairs[0].passages
 
 
@@ -141,7 +141,7 @@ def test_a_submission_that_cannot_be_read_again_is_shown_without_code(
     monkeypatch.setattr(SourcesClient, "read", once)
     (pair,) = compared(tmp_path, programs).pairs
     assert [len(one.files) > 0 for one in pair.sources] == [True, False]
-    assert pair.pair.alikeness > 0.5
+    assert pair.pair.similarity > 0.5
     assert pair.passages == ()
     write_alike("attention", compared(tmp_path, programs), tmp_path / "a", tmp_path / "report")
 
@@ -258,7 +258,7 @@ def test_each_submission_that_is_not_compared_is_named(tmp_path: Path):
     assert [file.name for sources in pair.sources for file in sources.files] == ["adapters.py"] * 2
     assert pair.pair.share_of_one == pytest.approx(1.0)
     assert [(passage.one.first, passage.one.last) for passage in pair.passages] == [(1, 3)]
-    assert found.usual == pytest.approx(pair.pair.alikeness)
+    assert found.usual == pytest.approx(pair.pair.similarity)
     nowhere = [tmp_path / "nowhere"]
     for places in ({"others": nowhere}, {"repositories": nowhere}, {"given": nowhere}):
         with pytest.raises(Refusal, match="does not exist"):

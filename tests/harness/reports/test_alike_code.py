@@ -141,6 +141,7 @@ def test_passages_are_ordered_by_rarity_and_then_by_length():
         ([[1, 2, 3, 4, 5, 6]], [[1, 2, 3], [4, 5, 6]], [(0, 0, 2, 0, 0, 2), (0, 3, 5, 1, 0, 2)]),
         ([[1, 2, 3, 1, 2, 3]], [[1, 2, 3]], [(0, 0, 2, 0, 0, 2)]),
         ([[1, 2, 3, 2, 3, 4]], [[1, 2, 3, 4]], [(0, 0, 2, 0, 0, 2)]),
+        ([[2, 3, 4, 9, 1, 2, 3, 4]], [[1, 2, 3, 4]], [(0, 0, 2, 0, 1, 3)]),
         (
             [[1, 2, 3, 8, 1, 2, 3]],
             [[1, 2, 3, 9, 1, 2, 3]],
@@ -188,9 +189,9 @@ def test_pairs_are_ranked_by_the_rarity_of_what_they_share():
     ]
     assert [(pair.one, pair.other) for pair in found.pairs] == [(0, 3), (0, 1), (1, 3)]
     for pair, known in zip(found.pairs, expected, strict=True):
-        told = (pair.alikeness, pair.share_of_one, pair.share_of_other)
+        told = (pair.similarity, pair.share_of_one, pair.share_of_other)
         assert told == pytest.approx(
-            (known.alikeness, known.share_of_one, known.share_of_other), rel=1e-5
+            (known.similarity, known.share_of_one, known.share_of_other), rel=1e-5
         )
     assert found.nearest == pytest.approx((near, far, 0.0), rel=1e-5)
     assert found.commonness == {1: 2, 2: 3, 3: 3}
@@ -220,9 +221,9 @@ def test_thousands_of_shared_fingerprints_are_all_counted():
     """They are added up in blocks."""
     many = np.arange(10_000)
     found = ranked([many, many, np.array([20_000])], 3, NOTHING, 5)
-    ((one, other, alikeness),) = [(p.one, p.other, p.alikeness) for p in found.pairs]
+    ((one, other, similarity),) = [(p.one, p.other, p.similarity) for p in found.pairs]
     assert (one, other) == (0, 1)
-    assert alikeness == pytest.approx(1 / 1.3, rel=1e-5)
+    assert similarity == pytest.approx(1 / 1.3, rel=1e-5)
 
 
 def test_the_fingerprints_of_all_files_are_each_told_once():

@@ -11,7 +11,7 @@ from grader.core.submission import ClassImports, ClassNeeds
 from grader.reports.package_needs import (
     PackageNeed,
     distribution_of,
-    lacking_in_words,
+    missing_in_words,
     needs_in_words,
     needs_of,
     not_preloaded_in_words,
@@ -73,14 +73,14 @@ def test_each_kind_of_absent_package_has_its_sentence(needs: list[PackageNeed], 
 
 def test_missing_packages_of_a_batch_are_one_sentence():
     """Five are named."""
-    assert lacking_in_words({}) == ""
-    assert lacking_in_words({"einx": 12, "cv2": 1}) == (
+    assert missing_in_words({}) == ""
+    assert missing_in_words({"einx": 12, "cv2": 1}) == (
         "not installed here: einx (12 submissions), cv2 (1 submission); "
         "see grader doctor SUBMISSIONS"
     )
     five = {f"p{number}": 2 for number in range(5)}
-    assert "p4 (2 submissions); see" in lacking_in_words(five)
-    assert "p4 (2 submissions) and 1 more; see" in lacking_in_words(five | {"p5": 2})
+    assert "p4 (2 submissions); see" in missing_in_words(five)
+    assert "p4 (2 submissions) and 1 more; see" in missing_in_words(five | {"p5": 2})
 
 
 def test_slow_imports_are_proposed_for_preload_unless_they_are_there():

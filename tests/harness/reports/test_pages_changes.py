@@ -55,8 +55,8 @@ def compared(*pairs: tuple[Grade | None, Grade]) -> Changes:
         (PASSED, PASSED._replace(score=3.0), ("4 → 3 points",)),
         (failed(), failed(score=1.0), ("0 → 1 points: 4 of 6 are wrong",)),
         (failed(), failed(max_score=6.0), ()),
-        (None, PASSED, ("a test that there was not: passed",)),
-        (None, failed(), ("a test that there was not: failed: 4 of 6 are wrong",)),
+        (None, PASSED, ("a new test: passed",)),
+        (None, failed(), ("a new test: failed: 4 of 6 are wrong",)),
     ],
 )
 def test_each_change_of_a_test_is_told_with_its_reason(
@@ -77,7 +77,7 @@ def test_an_exercise_that_lost_its_tests_says_so():
     (alike,) = found.alike
     assert [(one.exercise, one.before, one.after, one.reasons) for one in alike.exercises] == [
         ("run_x", 4.0, 0.0, ("it has other tests than before",)),
-        ("run_y", 0.0, 4.0, ("a test that there was not: passed",)),
+        ("run_y", 0.0, 4.0, ("a new test: passed",)),
     ]
     assert found.exercises == {"run_x": {"down": 1}, "run_y": {"up": 1}}
 
@@ -95,6 +95,8 @@ def test_equal_reasons_are_counted_and_three_are_told():
         "and 2 other reasons",
     )
     assert down.difference == -24.0
+    (down,) = compared((a_grade("ann", *before[:4]), a_grade("ann", *tests[:4]))).down
+    assert down.exercises[0].reasons[3:] == ("and 1 other reason",)
     (down,) = compared((a_grade("ann", *before[:3]), a_grade("ann", *tests[:3]))).down
     assert len(down.exercises[0].reasons) == 3
 

@@ -19,7 +19,7 @@ from grader.core.verdict import (
     Status,
 )
 from grader.reports.pages.class_data import ClassData
-from grader.reports.pages.graded import Graded, MistakeCounts, ProblemCount, ranked
+from grader.reports.pages.graded import Graded, ProblemCount, ProblemCounts, ranked
 from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement
 from tests.harness.export_fixtures import A_LINE, a_grade, a_settling, a_test, a_verdict, not_graded
 
@@ -233,7 +233,7 @@ def test_other_problems_are_counted_by_their_kind():
         a_test("gx", Status.FAILED)._replace(message=f"it has shape [{size}, 2]\nx")
         for size in "34"
     )
-    counts = MistakeCounts()
+    counts = ProblemCounts()
     noted = a_test("vx")._replace(message="Runs on a CPU only.\nearns none of its points")
     for place, tests in enumerate(
         [
@@ -269,7 +269,7 @@ def test_other_problems_are_counted_by_their_kind():
 def test_a_note_that_costs_points_is_a_problem():
     """Other notes on passed tests are remarks."""
     costly = f"It uses sum: 50% {TAKEN_OFF}"
-    counts = MistakeCounts()
+    counts = ProblemCounts()
     counts.add(0, Graded.of(a_grade("ann", a_test("vx")._replace(message=f"slow\n{costly}"))))
     assert {words: one.exercises for words, one in counts.others.items()} == {costly: {"run_x": 1}}
     assert [*counts.remarks] == ["slow"]
@@ -279,7 +279,7 @@ def test_an_exercise_that_a_known_mistake_fails_has_no_other_problem():
     """The mistake is counted with all exercises that it fails."""
     half = Diagnosis("half", "You take half.", "How much is twice?")
     known = a_test("vx", Status.FAILED, diagnosis=half)
-    counts = MistakeCounts()
+    counts = ProblemCounts()
     counts.add(0, Graded.of(a_grade("ann", known, a_test("vy", Status.FAILED))))
     (mistake,) = counts.mistakes.values()
     assert (mistake.words, mistake.explanation, mistake.hint, mistake.who) == (
@@ -299,7 +299,7 @@ def test_two_mistakes_at_one_line_are_counted_in_their_own_exercises():
         a_test("vx", Status.FAILED, diagnosis=half, where=A_LINE),
         a_test("vy", Status.FAILED, diagnosis=mask, where=A_LINE),
     )
-    counts = MistakeCounts()
+    counts = ProblemCounts()
     counts.add(0, Graded.of(a_grade("ann", *tests)))
     found = {name: one.exercises for name, one in counts.mistakes.items()}
     assert found == {"half": {"run_x": 1}, "mask": {"run_y": 1}}

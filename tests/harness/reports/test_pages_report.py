@@ -9,7 +9,7 @@ import pytest
 from grader.core.submission import Author
 from grader.core.verdict import Diagnosis, Grade
 from grader.reports.feedback import write_feedback
-from grader.reports.pages.graded import Graded, MistakeCounts, ranked
+from grader.reports.pages.graded import Graded, ProblemCounts, ranked
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import current_report, write_report
 from grader.results.decisions.file import append_decision
@@ -120,7 +120,7 @@ def test_the_class_page_counts_scores_and_ungraded_submissions(tmp_path):
 def test_mistakes_are_ranked_by_number_of_submissions():
     """A submission counts once, however many tests and exercises the mistake explains."""
     half, mask = (Diagnosis(name, f"{name} explained", "hint") for name in ("half", "mask"))
-    counts = MistakeCounts()
+    counts = ProblemCounts()
     classes = [
         [("run_x", half), ("run_y", half), ("run_y", half)],
         [("run_x", mask)],

@@ -14,7 +14,7 @@ from grader.core.late_rule import LateRule
 from grader.core.submission import Author
 from grader.core.verdict import Status
 from grader.results.anonymous import AnonymousResults, numbered
-from grader.results.decisions.decision import BadDecisions, ClassList, Unknown, Whom
+from grader.results.decisions.decision import BadDecisions, ClassList, UnknownName, Whom
 from grader.results.decisions.file import append_decision, complaints, remove_decision
 from grader.results.decisions.opening import open_settling, read_times
 from grader.results.decisions.settling import common, effects
@@ -159,7 +159,7 @@ def test_a_class_list_finds_people_submissions_and_tests(tmp_path: Path) -> None
         (known.tests, "x", "no test is called 'x': there is test_values"),
         (known.tests, "run_rope.py::test_values", "no test is called"),
     ):
-        with pytest.raises(Unknown) as refused:
+        with pytest.raises(UnknownName) as refused:
             ask(name)
         assert str(refused.value).startswith(said)
 
@@ -172,7 +172,7 @@ def test_a_name_of_a_submission_means_its_only_author_in_each_submission(tmp_pat
     known = ClassList(a_batch(tmp_path, *graded, authors=submissions))
     assert known.whom("maria") == known.whom("123") == Whom(author=maria)
     assert known.whom("pair") == Whom(submission="pair")
-    with pytest.raises(Unknown, match="'12' is a submission, and somebody else's name or id"):
+    with pytest.raises(UnknownName, match="'12' is a submission, and somebody else's name or id"):
         known.whom("12")
 
 
@@ -182,7 +182,7 @@ def test_submissions_whose_names_differ_only_in_case_are_told_apart(tmp_path: Pa
     for name in ("Anna", "anna"):
         assert known.whom(name) == Whom(submission=name)
         assert known.submission(name) == name
-    with pytest.raises(Unknown, match="'ANNA' may be Anna or anna: give the exact name"):
+    with pytest.raises(UnknownName, match="'ANNA' may be Anna or anna: give the exact name"):
         known.whom("ANNA")
 
 
@@ -196,15 +196,17 @@ def test_tests_with_parameters_are_found_by_each_of_their_names(tmp_path: Path) 
     assert known.tests("test_lead") == known.tests("test_x.py::test_lead") == (one, two)
     assert known.tests("tests/hidden/test_x.py::test_lead") == (one, two)
     assert known.tests("test_lead[two]") == known.tests("test_x.py::test_lead[two]") == (two,)
-    with pytest.raises(Unknown, match=r"did you mean test_lead\[two\]\?"):
+    with pytest.raises(UnknownName, match=r"did you mean test_lead\[two\]\?"):
         known.tests("test_lead[tow]")
 
 
 def test_a_part_of_a_name_is_answered_with_the_names_that_hold_it(tmp_path: Path) -> None:
     known = ClassList(a_batch(tmp_path, *(scored(f"{n}-gold", 1, 1) for n in ("gina", "Gil"))))
-    with pytest.raises(Unknown, match=r"'GINA' is nobody of this class: did you mean gina-gold\?"):
+    with pytest.raises(
+        UnknownName, match=r"'GINA' is nobody of this class: did you mean gina-gold\?"
+    ):
         known.whom("GINA")
-    with pytest.raises(Unknown, match=r"did you mean gina-gold or Gil-gold\?"):
+    with pytest.raises(UnknownName, match=r"did you mean gina-gold or Gil-gold\?"):
         known.submission("gold")
 
 
@@ -217,7 +219,7 @@ def test_a_name_is_found_with_the_surname_first_or_last(
     found = ClassList(a_batch(tmp_path / "a", scored("g", 4, 2), authors={"g": [jane]}))
     assert found.whom(said) == Whom(author=jane)
     twins = ClassList(a_batch(tmp_path / "b", scored("g", 4, 2), authors={"g": [jane, other]}))
-    with pytest.raises(Unknown, match=rf"2 people are called '{said}': give the id \(1, 2\)"):
+    with pytest.raises(UnknownName, match=rf"2 people are called '{said}': give the id \(1, 2\)"):
         twins.whom(said)
 
 
@@ -226,7 +228,7 @@ def test_no_name_is_not_the_name_of_somebody_without_one(tmp_path: Path, said: s
     """A variable of the shell may be empty, and a roster may hold ids alone."""
     nameless = {"g": [Author("", "1")]}
     found = ClassList(a_batch(tmp_path, scored("g", 4, 2), authors=nameless))
-    with pytest.raises(Unknown, match="is nobody of this class"):
+    with pytest.raises(UnknownName, match="is nobody of this class"):
         found.whom(said)
 
 
@@ -234,9 +236,9 @@ def test_a_class_of_many_names_lists_none_of_them(tmp_path: Path) -> None:
     """Eight names can be read; of more, only the nearest is named."""
     few = ClassList(a_batch(tmp_path / "few", *(scored(f"s{n}", 1, 1) for n in range(8))))
     many = ClassList(a_batch(tmp_path / "many", *(scored(f"s{n}", 1, 1) for n in range(9))))
-    with pytest.raises(Unknown, match=r"'nobody': there is s0, s1, s2, s3, s4, s5, s6, s7$"):
+    with pytest.raises(UnknownName, match=r"'nobody': there is s0, s1, s2, s3, s4, s5, s6, s7$"):
         few.submission("nobody")
-    with pytest.raises(Unknown, match=r"'nobody': check the name$"):
+    with pytest.raises(UnknownName, match=r"'nobody': check the name$"):
         many.submission("nobody")
 
 

@@ -10,7 +10,7 @@ from grader.core.assignment import Settings
 from grader.core.submission import ClassImports, Imports
 from grader.core.verdict import GradeStatus, Status
 from grader.intake.entry import Entry
-from grader.reports.package_needs import lacking_in_words, not_preloaded_in_words, preload_in_words
+from grader.reports.package_needs import missing_in_words, not_preloaded_in_words, preload_in_words
 from grader.results.store import Store
 from grader.worker.packages import is_installed
 from tests.harness.conftest import RIGHT, TINY, write_files
@@ -169,11 +169,11 @@ def test_advice_names_packages_whose_import_costs_a_class_a_second():
     assert [*preload_in_words(imports, ["matplotlib.pyplot"])] == [
         "import pandas: 34 submissions, 58 s: add it to preload in [tool.grader]"
     ]
-    assert lacking_in_words(imports.lacking) == (
+    assert missing_in_words(imports.lacking) == (
         "not installed here: einx (12 submissions), wandb (1 submission); "
         "see grader doctor SUBMISSIONS"
     )
-    assert lacking_in_words({}) == ""
+    assert missing_in_words({}) == ""
     (said,) = not_preloaded_in_words({"lost": "ImportError: no \x1b[31mred"})
     assert "\x1b" not in said
 

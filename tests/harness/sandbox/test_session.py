@@ -154,7 +154,7 @@ def run_device(x):
 def one(tiny, tmp_path):
     """A prepared submission of all sorts of adapters, with a second for each call."""
     folder = write_files(tmp_path / "alice", {"adapters.py": ALL_SORTS})
-    limits = SessionLimits(20.0, 1.0, 60.0, 1 << 29, tells_where=True)
+    limits = SessionLimits(20.0, 1.0, 60.0, 1 << 29, dumps_stack=True)
     forbidding = dataclasses.replace(find_assignment(tiny), forbidden={"torch.add": 50.0})
     with prepared(forbidding, folder, limits) as submission:
         yield submission

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 import torch
 
-from grader.core.processes import Allowance
+from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance
 from grader.core.wire.calls import Answer, Call, ImportReport, Sending, Use, decode_answer
 from grader.core.wire.frames import Received, decode, encode, receive
-from grader.core.wire.records import TELL_WHERE, TELL_WHERE_SOON, from_plain
+from grader.core.wire.records import from_plain
 from grader.core.wire.trials import TextChange, Trials, decode_outcomes, encode_trials
 from grader.core.wire.values import Foreign
 from grader.worker import serving
@@ -246,7 +246,7 @@ def processor_time(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
-@pytest.mark.parametrize("number", [TELL_WHERE, TELL_WHERE_SOON])
+@pytest.mark.parametrize("number", [DUMP_AT_ONCE, DUMP_IN_PYTHON])
 def test_a_late_worker_sends_its_traceback_and_ends(made, number):
     """Each of two signals has it do so."""
     worker = made()
@@ -260,7 +260,7 @@ def test_a_late_worker_sends_its_traceback_and_ends(made, number):
         told += more
     assert b"in run_hang" in told
     assert b"served_adapters.py" in told
-    assert worker.close() == (1 if number == TELL_WHERE_SOON else -number)
+    assert worker.close() == (1 if number == DUMP_IN_PYTHON else -number)
 
 
 def test_a_worker_ends_when_its_judge_hangs_up(made):

@@ -69,6 +69,7 @@ NUMBERS: dict[str, tuple[Callable[[Any], object], object]] = {
     "a look inside": (lambda stub: 3 in stub, False),
     "its items": (list, []),
     "its next item": (lambda stub: list(next(stub)), []),
+    "as a path": (os.fspath, "<tools.make, which is not installed>"),
     "in a format": (lambda stub: f"{stub:.3f}|{stub}", "|"),
     "a check of a type": (lambda stub: isinstance(3, stub), False),
     "a check of a class": (lambda stub: issubclass(int, stub), False),
@@ -95,6 +96,10 @@ def test_an_operation_on_a_stub_has_a_harmless_result(stub, name):
         lambda stub: -stub,
         lambda stub: stub < 3,
         lambda stub: stub | stub,
+        lambda stub: 3 @ stub,
+        lambda stub: stub >> 1,
+        lambda stub: 2 ^ stub,
+        lambda stub: divmod(stub, 2),
         lambda stub: stub.__enter__(),
     ],
 )
@@ -118,6 +123,9 @@ def test_a_stub_hands_back_what_it_decorates(stub):
 def test_a_stub_is_unpacked_into_as_many_parts_as_are_needed(stub):
     one, other, third = stub
     assert all(map(is_stub, (one, other, third)))
+    first, second, *rest, last = stub
+    assert all(map(is_stub, (first, second, last)))
+    assert rest == []
     assert [one for one in stub] == []
 
 
@@ -133,6 +141,7 @@ def test_attributes_of_a_stub_are_stubs_until_they_are_set(stub):
     assert is_stub(getattr(stub, "__half"), "tools.make.__half")
     stub.more = 3
     assert stub.more == 3
+    del stub.more, stub["key"]
     assert not hasattr(stub, "__wrapped__")
 
 
