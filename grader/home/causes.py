@@ -155,13 +155,24 @@ class Reasons:
             is_unhurried = self._patience is UNHURRIED and self._bench is not None
             if not self._is_complete:
                 failure.search = CUT_SHORT
-            elif is_unhurried and not failure.said.places:
+            elif is_unhurried and not failure.said.places and self._is_tried(said.exercise):
                 failure.search = _NOT_FOUND
         except KeyboardInterrupt:
             failure.search = CUT_SHORT
             raise
         except Exception as problem:  # as in class: it costs words, and never the run
             failure.search = f"The search for a line to change failed ({type(problem).__name__})."
+
+    def _is_tried(self, exercise: str) -> bool:
+        """Returns whether edits were tried for an exercise, and judged as its tests judge.
+
+        They are judged by the reference's answers. Tests of chance pass with other answers.
+        """
+        reran = self._reruns[exercise]
+        seen = {
+            (one.test in reran.failed, is_right(self._known, one)) for one in reran.observations
+        }
+        return (bool(reran.raised) or (True, False) in seen) and (False, False) not in seen
 
     def _is_dependent(self, failure: Failure) -> bool:
         """Returns whether a test depends on earlier calls; if so, says so in the failure."""

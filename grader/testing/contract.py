@@ -81,6 +81,10 @@ _INSTEAD = (
     "torch.nn.Module, torch.optim.Optimizer, a path or an open file. An object that stays with the "
     "submission is a typing.Protocol that declares its methods"
 )
+_ITSELF = (
+    "if a method returns its own object, as eval of a torch.nn.Module does, write `-> None`: tests "
+    "do not see what it returns"
+)
 _USED = "Let a run_ adapter use such objects, and return numbers, lists or an Iterator of these"
 # Nothing inside a value is handed over as a handle.
 _STAYING = (ObjectType, ClassType, IteratorType)
@@ -118,6 +122,8 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def _single(annotation: Any) -> Kind:
+    if annotation is typing.Self:
+        raise CannotCross(f"Self cannot come back: {_ITSELF}")
     if annotation in _PLAIN:
         return PlainType(annotation)
     if getattr(annotation, "_is_protocol", False):
@@ -368,7 +374,7 @@ def _adapter(name: str, function: Callable[..., Any]) -> Adapter:
     except CannotCross as problem:
         raise BadAssignment(f"adapters.py, {name}, {problem}") from None
     except RecursionError:
-        said = f"a Protocol that mentions itself: leave such methods out. {_USED}"
+        said = f"a Protocol that mentions itself: {_ITSELF}. Leave other such methods out. {_USED}"
         raise BadAssignment(f"adapters.py, {name}, takes or returns {said}") from None
     return Adapter(name, signature.kinds, signature.result)
 

@@ -7,7 +7,7 @@ import io
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,17 +90,24 @@ FILES = {
 }
 RIGHT = {"double": "return x + x", "count": "return x.numel()", "later": "return x.relu()"}
 MISTAKES = {"": lambda x: 2 * x, "tripled": lambda x: 3 * x}
+COUNTED: Callable[[torch.Tensor], torch.Tensor] = lambda x: torch.tensor(x.numel())  # noqa: E731
 TRIPLED = Diagnosis("tripled", "Every number is tripled.", "How often is x added?")
 
 
 def frozen(
-    function: Callable[[torch.Tensor], object], points: float, *shape: int, known: bool = False
+    function: Callable[[torch.Tensor], object],
+    points: float,
+    *shape: int,
+    known: Iterable[Callable[[torch.Tensor], torch.Tensor]] = (),
 ) -> FrozenTest:
-    """Returns a test of one call, whose right answer is a function's."""
+    """Returns a test of one call, whose right answer is a function's.
+
+    The first of the `known` functions gives the right answer, the others those of mistakes.
+    """
     case = Case(torch.Generator().manual_seed(3))
     x = Draw(case)(*shape)
     case.expect(lambda: {"": function(x)})
-    rows = [row_of(Numbers(answer(x))) for answer in MISTAKES.values()] if known else []
+    rows = [row_of(Numbers(answer(x))) for answer in known]
     return FrozenTest(case, points, {0: torch.stack(rows)} if rows else {})
 
 
@@ -146,13 +153,15 @@ class AtHome:
     def __init__(self, folder: Path) -> None:
         self.folder = write_files(folder, FILES)
         tests = {
-            "test_counts": frozen(lambda x: x.numel(), 1.0, 2, 3),
-            "test_doubles[(2, 3)]": frozen(MISTAKES[""], 1.5, 2, 3, known=True),
-            "test_doubles[(4, 5)]": frozen(MISTAKES[""], 1.5, 4, 5, known=True),
-            "test_doubles_a_row": frozen(MISTAKES[""], 0.5, 7, known=True),
+            "test_counts": frozen(lambda x: x.numel(), 1.0, 2, 3, known=[COUNTED]),
+            "test_doubles[(2, 3)]": frozen(MISTAKES[""], 1.5, 2, 3, known=MISTAKES.values()),
+            "test_doubles[(4, 5)]": frozen(MISTAKES[""], 1.5, 4, 5, known=MISTAKES.values()),
+            "test_doubles_a_row": frozen(MISTAKES[""], 0.5, 7, known=MISTAKES.values()),
             "test_later": frozen(torch.relu, 2.0, 2, 3),
         }
-        module = FrozenModule(tests, {"run_double": [*MISTAKES]}, {"tripled": TRIPLED})
+        module = FrozenModule(
+            tests, {"run_double": [*MISTAKES], "run_count": [""]}, {"tripled": TRIPLED}
+        )
         freeze(fixture_file(folder / "tests/public/test_tiny.py"), module)
 
     def __call__(self, *options: str, above: str = "", **bodies: str) -> Ran:

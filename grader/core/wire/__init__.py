@@ -6,6 +6,6 @@ ROW_MARKS = {
     kind: -1e9 - 1e6 * number
     for number, kind in enumerate((
         *("None", "a truth value", "a text", "of type bytes", "a tuple, list or set", "a dict"),
-        *("a named tuple", "a tensor", "another object"),
+        *("another object", "a tensor"),
     ))
 }  # fmt: skip

@@ -248,7 +248,7 @@ def _some(words: Iterable[str]) -> str:
 
 
 _MARKS = (*ROW_MARKS.values(),)
-_NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _NAMED, _TENSOR, _OTHER = _MARKS
+_NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _OTHER, _TENSOR = _MARKS
 
 
 def as_tensor(value: Value) -> torch.Tensor:
@@ -298,10 +298,8 @@ def _write(value: Value, parts: _Parts) -> None:
             numbers += (_BYTES, len(value), *value)
         case None:
             numbers.append(_NOTHING)
-        case tuple() if hasattr(value, "_fields"):
-            _write_all(_NAMED, value, parts)
-        case Named():
-            _write_all(_NAMED, value.fields.values(), parts)
+        case Named():  # A reference may return a plain tuple where the adapter names the fields.
+            _write_all(_SEVERAL, value.fields.values(), parts)
         case list() | tuple():
             _write_all(_SEVERAL, value, parts)
         case set() | frozenset():

@@ -194,16 +194,20 @@ def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
     module, text = match[1], raised.message
     missing, unexpected = _keys(text, "Missing"), _keys(text, "Unexpected")
     sentences = []
-    if missing and unexpected:
-        sentences += [
+    # Torch lets this count of a BatchNorm be missing.
+    counted = [key for key in unexpected if not key.endswith("num_batches_tracked")]
+    if len(missing) == len(counted) > 0 and _MORE not in (missing[-1], counted[-1]):
+        sentences.append(
             f"The parameters of {module} are called {_in_words(missing)}; what is "
-            f"loaded calls them {_in_words(unexpected)}.",
-            _renaming(missing, unexpected),
-        ]
-    elif missing:
-        sentences.append(f"{module} also needs {_in_words(missing)}, and gets no value.")
-    elif unexpected:
-        sentences.append(f"{module} has no {_in_words(unexpected)}.")
+            f"loaded calls them {_in_words(counted)}."
+        )
+    else:
+        if missing:
+            sentences.append(f"{module} also needs {_in_words(missing)}, and gets no value.")
+        if unexpected:
+            sentences.append(f"{module} has no {_in_words(unexpected)}.")
+    if missing and unexpected:
+        sentences.append(_renaming(missing, unexpected))
     shapes = _SHAPES.findall(text)
     for key, given, wanted in shapes[:_MOST]:
         sentences.append(f"{key} is {given} in what is loaded, and {wanted} in {module}.")

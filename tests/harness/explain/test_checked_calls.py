@@ -12,7 +12,7 @@ from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.trials import Outcomes
-from grader.core.wire.values import as_tensor
+from grader.core.wire.values import Named, as_tensor
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.mistakes.prediction import Numbers
 from grader.explain.repair.earlier_calls import HANDED_ON, SAID, Dependence, dependence
@@ -156,6 +156,7 @@ def question(exercise: str = "run", **arguments: Any) -> Question:
         ("run_pair", X, as_tensor((2 * X, X.argmax(-1))), True),
         ("run_pair", X, as_tensor((3 * X, X.argmax(-1))), False),
         ("run_pair", X, as_tensor([2 * X]), False),
+        ("run_pair", X, as_tensor(Named("Pair", {"twice": 2 * X, "at": X.argmax(-1)})), True),
         ("run_ids", X, as_tensor({0: "a", 1: "b"}), True),
         ("run_ids", X, as_tensor({0: "b", 1: "a"}), True),
         ("run_ids", X, as_tensor({0: "b", 1: "b"}), False),

@@ -465,19 +465,20 @@ def loading(missing: str = "", unexpected: str = "", shapes: tuple[str, ...] = (
 
 
 def test_weights_that_do_not_load_are_told_by_their_keys():
-    """A common prefix or suffix that all keys lack is named."""
+    """A common prefix or suffix is named, and other numbers of keys are not other names."""
     both = "The parameters of Net are called {}; what is loaded calls them {}. {}"
-    wanted = "q.weight and k.weight"
+    apart = "Net also needs {}, and gets no value. Net has no {}. {}"
+    wanted, suffix = "q.weight and k.weight", "Each key is missing .weight at its end."
     others = "The keys must be the module's own names, or the module's names those of the keys."
-    for given, words, advice in (
-        ("q k", "q and k", "Each key is missing .weight at its end."),
-        ("q", "q", "Each key is missing .weight at its end."),
-        ("q v", "q and v", others),
+    for given, sentence, words, advice in (
+        ("q k", both, "q and k", suffix),
+        ("q", apart, "q", suffix),
+        ("qk", apart, "qk", others),
+        ("q v", both, "q and v", others),
+        ("q v v.num_batches_tracked", both, "q and v", others),
     ):
-        said = loading("q.weight k.weight", given)
-        assert said == both.format(wanted, words, advice)
-    said = loading("net.q net.k", "q k")
-    assert said == both.format("net.q and net.k", "q and k", "Each key is missing net. before it.")
+        assert loading("q.weight k.weight", given) == sentence.format(wanted, words, advice)
+    assert loading("net.q net.k", "q k").endswith("q and k. Each key is missing net. before it.")
     assert loading("q k") == "Net also needs q and k, and gets no value."
     assert loading("", "q") == "Net has no q."
 
@@ -486,7 +487,7 @@ def test_keys_of_a_list_that_was_cut_are_not_counted():
     """Nor is anything said of each of them."""
     text = "RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "
     said = told(f'{text}"a.b", "a…\n\tUnexpected key(s) in state_dict: "b", "…') or ""
-    assert "called a.b and more; what is loaded calls them b and more. The keys must" in said
+    assert "needs a.b and more, and gets no value. Net has no b and more. The keys must" in said
     assert told(f'{text}"a.b", "a…') == "Net also needs a.b and more, and gets no value."
     assert loading(shapes=("a",) * 50).endswith(" More have other shapes.")
 

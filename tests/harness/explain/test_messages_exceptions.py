@@ -213,7 +213,7 @@ RAISED = [
     ),
     (
         "Net(3).load_state_dict({'W_q.weight': x, 'bias': x, 'table': torch.zeros(4)})",
-        "what is loaded calls them W_q.weight and bias. The keys must be the module's own names",
+        "Net has no W_q.weight and bias. The keys must be the module's own names",
     ),
     (
         "class Late(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(2, 2)\nLate()",

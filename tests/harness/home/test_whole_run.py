@@ -109,6 +109,40 @@ def test_without_a_known_mistake_the_line_is_told(at_home: AtHome) -> None:
     assert "    Printed just before:\n        | said\n" in printing
 
 
+OF_CHANCE = """
+import torch
+from grader.testing import exercise
+
+@exercise("run_double")
+def test_noise(student, reference, draw):
+    '''The numbers differ.'''
+    assert student(draw(2, 3)).unique().numel() == 6
+
+@exercise("run_double")
+def test_mean(student, reference, draw):
+    '''Some numbers are negative.'''
+    assert (student(draw(7)) < 0).any(), "no number is negative"
+"""
+NOISE = "return torch.randn(x.shape, generator=torch.Generator().manual_seed(1))"
+
+
+def test_a_search_that_the_answers_of_the_reference_cannot_judge_claims_nothing(
+    at_home: AtHome,
+) -> None:
+    """Noise passes in float32, and the reference draws its own in float64."""
+    tests = at_home.folder / "tests/public/test_tiny.py"
+    tests.write_text(OF_CHANCE)
+    shapes = {"test_noise": (2, 3), "test_mean": (7,)}
+    cases = {
+        name: frozen(torch.neg, 1, *shape, known=[torch.neg]) for name, shape in shapes.items()
+    }
+    freeze(fixture_file(tests), FrozenModule(cases, {"run_double": [""]}, {}))
+    ran = at_home("--locate", double=f"{NOISE}.abs()")
+    assert "run_double: no number is negative" in ran
+    assert "run_double  1 of 2 passed" in ran
+    assert "that was tried" not in ran
+
+
 def test_a_damaged_fixture_is_named_in_place_of_a_traceback(at_home: AtHome) -> None:
     """A download was cut off, or git keeps large files elsewhere."""
     file = at_home.folder / "tests/public/fixtures/test_tiny.safetensors"

@@ -130,7 +130,7 @@ def test_a_large_group_is_cut_and_counted():
         (b"no", "of type bytes"),
         ((1.0, torch.ones(3)), "a tuple, list or set"),
         ({"weight": torch.ones(2)}, "a dict"),
-        (Named("State", {"step": 1}), "a named tuple"),
+        (Named("State", {"step": 1}), "[1]"),
         (torch.tensor([1.0, 2.0]), "a tensor of shape [2]: 1, 2"),
     ],
 )
