@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
@@ -107,17 +107,18 @@ def for_unused(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]
     is_name = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     if not isinstance(scope, Function) or is_name or node.lineno != node.end_lineno:
         return
-    text, read = setting.text(node), Counter(_read_in(scope))
-    names = setting.scopes.names(node)
+    read, here, names = _read_in(scope), _read_in(node), setting.scopes.names(node)
     given = [one.arg for one in parameters(scope.args) if names[one.arg].is_own]
     attributes = [name for name, one in names.items() if one.is_attribute]
     for order in (given, attributes if isinstance(node, ast.Expr) else []):
         for place, name in enumerate(order):
             beside = [*order[max(0, place - 1) : place], *order[place + 1 : place + 2]]
-            model = next((one for one in beside if _changed_word(one, name)), None)
-            if read[name] or model is None or model not in _read_in(node):
+            if name in read or here.isdisjoint(beside):
                 continue
-            again = _with_word(text, *_changed_word(model, name))
+            model = next((one for one in beside if _changed_word(one, name)), "")
+            if model not in here:
+                continue
+            again = _with_word(setting.text(node), *_changed_word(model, name))
             piece = Replacement(span.end, span.end, f"; {again}")
             subject = f"whether `{name}` needs the same as `{model}`"
             cost = CHANGE if order is attributes else SLIP
@@ -135,14 +136,17 @@ def _in_cases(word: str) -> tuple[str, str, str]:
     return word, word.upper(), word.capitalize()
 
 
-def _read_in(node: ast.AST) -> Iterator[str]:
-    """Yields the variables and the attributes of `self` that code reads."""
+@functools.lru_cache(maxsize=64)
+def _read_in(node: ast.AST) -> frozenset[str]:
+    """Returns the variables and the attributes of `self` that code reads."""
+    found: set[str] = set()
     for one in ast.walk(node):
         match one:
             case ast.Name(id=name, ctx=ast.Load()):
-                yield name
+                found.add(name)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                yield f"self.{name}"
+                found.add(f"self.{name}")
+    return frozenset(found)
 
 
 def _changed_word(name: str, other: str) -> tuple[str, ...]:
@@ -162,13 +166,12 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
     for one in setting.parts(node.value):
         if isinstance(one, ast.Name):
             places.setdefault(one.id, []).append(one)
-    known = list(places)
+    known, uses = list(places), {name: _uses(setting, own) for name, own in places.items()}
     for place, first in enumerate(known):
         for second in known[place + 1 :]:
             are_flags = names.nature(first) is names.nature(second) is Nature.FLAG
             are_like = names.kin(first, second) == 2 or are_flags or {first, second} <= loops
-            uses = (_uses(setting, places[name]) for name in (first, second))
-            if not are_like and not set.intersection(*uses):
+            if not are_like and uses[first].isdisjoint(uses[second]):
                 continue
             pieces = sorted(
                 Replacement(span.start, span.end, new)
