@@ -120,9 +120,8 @@ def test_a_file_deep_in_a_folder_can_be_copied_into_a_new_process(which):
     assert write.file("b", "in/b.txt").text() == "b"
 
 
-@pytest.mark.parametrize("content", ["a", None])
-def test_a_script_split_into_two_processes_has_the_same_results(content):
-    """The first half returns the file's content, and the second half starts with it."""
+def noted():
+    """Returns a handle of the right program, its calls, and the list of those that are made."""
     asked = []
     contract = contract_of(CONTRACT)
     calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
@@ -132,6 +131,13 @@ def test_a_script_split_into_two_processes_has_the_same_results(content):
         return calls(call)
 
     write = Student(contract["run_write"], ask, 1, lambda *_: None, InFull(), others=contract)
+    return write, calls, asked
+
+
+@pytest.mark.parametrize("content", ["a", None])
+def test_a_script_split_into_two_processes_has_the_same_results(content):
+    """The first half returns the file's content, and the second half starts with it."""
+    write, calls, asked = noted()
     file = write.file(name="a.txt")
     if content is not None:
         write(file, content)
@@ -149,15 +155,7 @@ def test_a_script_split_into_two_processes_has_the_same_results(content):
 @pytest.mark.parametrize("made_before", [True, False])
 def test_objects_of_their_own_may_stand_before_a_file_in_a_new_process(made_before):
     """Their steps run in the new process, wherever the call has the file among its arguments."""
-    asked = []
-    contract = contract_of(CONTRACT)
-    calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
-
-    def ask(call):
-        asked.append(call)
-        return calls(call)
-
-    write = Student(contract["run_write"], ask, 1, lambda *_: None, InFull(), others=contract)
+    write, calls, asked = noted()
     file = write.file("x\n", "a.txt")
     counter = write.other("get_counter")() if made_before else None
     copy = file.in_a_new_process()
@@ -179,15 +177,7 @@ def test_split_scripts_with_equal_tensors_are_equal():
 
 
 def test_a_script_without_a_new_process_is_not_split():
-    asked = []
-    contract = contract_of(CONTRACT)
-    calls = DirectCalls(SimpleNamespace(**RIGHT), Path(__file__).parent)
-
-    def ask(call):
-        asked.append(call)
-        return calls(call)
-
-    write = Student(contract["run_write"], ask, 1, lambda *_: None, InFull(), others=contract)
+    write, _, asked = noted()
     write(write.file(name="a.txt"), "a")
     assert in_two_processes(asked[-1]) is None
 
