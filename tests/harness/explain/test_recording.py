@@ -209,6 +209,16 @@ def test_a_bias_left_at_random_beside_a_weight_that_is_set_is_reported(tmp_path)
     )
 
 
+def test_a_bias_that_only_a_call_replaces_is_not_reported(tmp_path):
+    """Weights that are initialised first differ from those of the layer's own initialisation."""
+    source = (
+        "import torch\n\ndef run(w):\n"
+        "    layer = torch.nn.Linear(2, 2)\n    torch.nn.init.normal_(layer.weight)\n"
+        "    return torch.func.functional_call(layer, {'weight': w, 'bias': w[0]}, (w,))\n"
+    )
+    assert answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded == ()
+
+
 def records_of(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
     """Returns the decoded records of a call of `run`; the files share one namespace."""
     return answer_of(folder, arguments, **sources).records
