@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -107,15 +108,17 @@ def for_unused(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]
     is_name = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     if not isinstance(scope, Function) or is_name or node.lineno != node.end_lineno:
         return
-    text, read = setting.text(node), Counter(_read_in(scope))
+    text, own, read = setting.text(node), {*_read_in(node)}, _reads(scope)
     names = setting.scopes.names(node)
     given = [one.arg for one in parameters(scope.args) if names[one.arg].is_own]
     attributes = [name for name, one in names.items() if one.is_attribute]
     for order in (given, attributes if isinstance(node, ast.Expr) else []):
         for place, name in enumerate(order):
             beside = [*order[max(0, place - 1) : place], *order[place + 1 : place + 2]]
+            if read[name] or own.isdisjoint(beside):
+                continue
             model = next((one for one in beside if _changed_word(one, name)), None)
-            if read[name] or model is None or model not in _read_in(node):
+            if model not in own:
                 continue
             again = _with_word(text, *_changed_word(model, name))
             piece = Replacement(span.end, span.end, f"; {again}")
@@ -133,6 +136,12 @@ def _with_word(text: str, word: str, other: str) -> str:
 
 def _in_cases(word: str) -> tuple[str, str, str]:
     return word, word.upper(), word.capitalize()
+
+
+@functools.lru_cache(maxsize=8)
+def _reads(scope: Function) -> Counter[str]:
+    """Returns how often a function reads each name; each of its statements asks."""
+    return Counter(_read_in(scope))
 
 
 def _read_in(node: ast.AST) -> Iterator[str]:
