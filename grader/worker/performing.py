@@ -235,11 +235,12 @@ class LikeGPU(TorchFunctionMode):
 
 
 def _set_data(tensor: torch.Tensor, value: torch.Tensor) -> None:
-    """Sets a tensor's `data` to a value on another device; a parameter stays the same object."""
-    own = value.detach()
+    """Sets a tensor's `data` to a value on another device; all else of the tensor stays."""
+    own = value.detach().requires_grad_(tensor.is_leaf and tensor.requires_grad)
     if isinstance(tensor, torch.nn.Parameter):
         own = torch.nn.Parameter(own, tensor.requires_grad)
     torch.utils.swap_tensors(tensor, own)  # type: ignore[no-untyped-call]
+    vars(tensor).update(vars(own))
 
 
 _NUMPY_SEEDS = 1 << 32

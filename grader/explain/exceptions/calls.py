@@ -175,7 +175,7 @@ def _module(match: re.Match[str], raised: Raised) -> str | None:
 
 def _among_tensors(match: re.Match[str], _: Raised) -> str:
     place, got = match.groups()
-    said = f"Only tensors can be joined, and element {place} is {with_article(got)}"
+    said = f"torch takes only tensors there, and element {place} is {with_article(got)}"
     if got in ("float", "int"):
         return f"{said}: torch.tensor makes a tensor of numbers."
     return f"{said}: {_IN_PLACE_OF_A_TENSOR[got]}" if got in _IN_PLACE_OF_A_TENSOR else f"{said}."

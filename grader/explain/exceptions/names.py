@@ -95,11 +95,10 @@ def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
 
 
 def _sets(name: str, source: str) -> bool:
-    """Returns whether a line sets this attribute of `self`, and does not only add to it."""
-    targets, equals, value = source.partition("=")
-    if not equals or value.startswith("=") or "(" in targets or targets[-1:] in "+-*/%@&|^<>!:":
-        return False
-    return bool(re.search(rf"\bself\.{name}\b(?![.\[])", targets))
+    """Returns whether a line sets this attribute of `self`, alone or among others."""
+    others = r"[\w.]+, *"
+    target = rf"(?:{others})*self\.{name}\b(?:, *[\w.]+)*"
+    return bool(re.match(rf"{target} *(?::[^=]+)?=(?!=)", source))
 
 
 def _meant(raised: Raised) -> str | None:

@@ -243,7 +243,9 @@ def _renamed(root: Path, adapters: str, limits: CopyLimits) -> list[Located]:
         found = [
             _read(root, PurePosixPath(file.relative_to(root)), limits)
             for file in files
-            if word in file.stem.casefold() and file.is_file()
+            if word in file.stem.casefold()
+            and file.is_file()
+            and not file.with_name(wanted.name).exists()  # a folder of that name
         ]
         if found := [one for one in found if one.facts.adapters]:
             return found

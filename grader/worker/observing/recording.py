@@ -71,7 +71,8 @@ class _Made:
 class PartialLoads:
     """An observer of a call: it notes the parameters of a module that no load sets.
 
-    It also notes the biases of linear layers that are called after their weights alone were set.
+    It also notes the biases of linear layers that are called with them after their weights alone
+    were set. `torch.func.functional_call` may call a layer with another bias than its own.
     """
 
     def __init__(self, lines: OwnLines) -> None:
@@ -103,7 +104,7 @@ class PartialLoads:
 
         torch.nn.Module.load_state_dict = load  # type: ignore[method-assign, assignment]
         torch.nn.Linear.reset_parameters = make  # type: ignore[method-assign, assignment]
-        hook = register_module_forward_pre_hook(lambda one, _: self._called.add(id(one)))
+        hook = register_module_forward_pre_hook(lambda one, _: self._note_call(one))
         try:
             yield
         finally:
@@ -115,10 +116,9 @@ class PartialLoads:
         """Returns the parameters that are still not set, by module."""
         with contextlib.suppress(Exception):
             told = {id(one) for load in self._loads.values() for one, _ in load.left.values()}
-            layers = (self._made[one] for one in self._made.keys() & self._called)
-            made = sorted(layers, key=lambda one: (one.line.file, one.line.line))
+            made = sorted(self._made.values(), key=lambda one: (one.line.file, one.line.line))
             found = [load.unloaded() for load in self._loads.values()]
-            found += [one.unloaded() for one in made if id(one.layer.bias) not in told]
+            found += [one.unloaded() for one in made if id(one.layer.bias) in self._called - told]
             return tuple(one for one in found if one is not None)[:MAX_UNLOADED]
         return ()
 
@@ -127,8 +127,12 @@ class PartialLoads:
         is_small = layer.bias is not None and layer.weight.numel() <= MAX_NUMBERS
         if lines and is_small and len(self._made) < _MOST_LAYERS:
             weight, bias = (one.detach().clone() for one in (layer.weight, layer.bias))
-            self._called.discard(id(layer))  # of a module that is gone
+            self._called.discard(id(layer.bias))  # of a bias that is gone
             self._made[id(layer)] = _Made(layer, lines[-1], weight, bias)
+
+    def _note_call(self, module: torch.nn.Module) -> None:
+        if id(module) in self._made:
+            self._called.add(id(module._parameters.get("bias")))
 
     def _note(self, module: torch.nn.Module, missing: list[str], frame: FrameType) -> None:
         absent = set(missing)
@@ -282,10 +286,11 @@ def _has_plain_memory(tensor: torch.Tensor) -> bool:
 
 def _first_rows(table: torch.Tensor) -> torch.Tensor:
     """Returns the first rows of a tensor that is too large to be kept, and others as they are."""
-    numbers = _numbers_in(table)
-    if numbers <= MAX_NUMBERS or not _has_plain_memory(table):
-        return table
-    return table[: _MOST_OF_A_TABLE * len(table) // numbers]
+    with torch._C.DisableTorchFunctionSubclass():  # a submission's class may take no slices
+        numbers = _numbers_in(table)
+        if numbers <= MAX_NUMBERS or not _has_plain_memory(table):
+            return table
+        return torch.narrow(table, 0, 0, _MOST_OF_A_TABLE * table.shape[0] // numbers)
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

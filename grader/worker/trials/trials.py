@@ -80,7 +80,7 @@ def _place_of(frame: FrameType) -> Place:
 # Seconds of processor time for a call, and for applying an edit: an edited loop may never end.
 _CALL_SECONDS = 0.4
 # Less for a call that answers soon without an edit: so many times as long, but at least this long.
-_AS_LONG, _LEAST_SECONDS = 50, 0.05
+_AS_LONG, _LEAST_SECONDS = 50, 0.1
 _MOST_NUMBERS = 1 << 14
 
 Function = Callable[..., object]

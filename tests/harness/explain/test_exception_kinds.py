@@ -105,6 +105,20 @@ NAMED = [
         for source in ("self.w = 0.0", "self.w: float = 0.0", "self.v, self.w = v, 0.0")
     ),
     (NO_ATTRIBUTE.format("Net"), {"source": "self.w = other.w"}, None),
+    *(
+        (
+            NO_ATTRIBUTE.format("Net"),
+            {"source": source},
+            "Is self.w set in __init__ under another name, or only later?",
+        )
+        for source in (
+            "out[self.w] = x",
+            "self.v[self.w] = x",
+            "for p in self.w: total = p",
+            "if self.w: self.v = 0.0",
+            "sizes: dict[self.w] = {}",
+        )
+    ),
     (NO_ATTRIBUTE.format("Net"), {"source": "node.w = 0.0"}, None),
     (
         NO_ATTRIBUTE.format("Net"),

@@ -272,7 +272,7 @@ def test_a_module_in_place_of_a_tensor_is_to_be_called(text, operands, is_told):
 def test_what_stands_among_tensors_is_told(got, advice):
     """The first one counts as 0, as in torch's message."""
     text = f"TypeError: expected Tensor as element 1 in argument 0, but got {got}"
-    assert sentence(text) == f"Only tensors can be joined, and element 1 is {advice}"
+    assert sentence(text) == f"torch takes only tensors there, and element 1 is {advice}"
     nothing = sentence(text.replace(got, "NoneType"))
     assert nothing == "Something there is None, as is what a function without a return gives."
 

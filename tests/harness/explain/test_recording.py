@@ -209,6 +209,29 @@ def test_a_bias_left_at_random_beside_a_weight_that_is_set_is_reported(tmp_path)
     )
 
 
+def test_a_bias_that_only_a_call_replaces_is_not_reported(tmp_path):
+    """Weights that are initialised first differ from those of the layer's own initialisation."""
+    source = (
+        "import torch\n\ndef run(w):\n"
+        "    layer = torch.nn.Linear(2, 2)\n    torch.nn.init.normal_(layer.weight)\n"
+        "    return torch.func.functional_call(layer, {'weight': w, 'bias': w[0]}, (w,))\n"
+    )
+    assert answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).unloaded == ()
+
+
+def test_a_large_tensor_of_a_class_that_takes_no_slices_is_recorded(tmp_path):
+    """To look at a program must not change what it does."""
+    source = (
+        "import torch\n\nclass Own(torch.Tensor):\n"
+        "    def __getitem__(self, key):\n        raise ValueError\n\n"
+        "def large(size):\n    return torch.ones(size, 2).as_subclass(Own)\n\n"
+        "def run(size):\n    return large(size).size(0)\n"
+    )
+    answer = answer_of(tmp_path, {"size": 300_000}, mine=source)
+    assert answer.raised is None
+    assert answer.value == 300_000
+
+
 def records_of(folder: Path, arguments: dict[str, Any], **sources: str) -> tuple[Record, ...]:
     """Returns the decoded records of a call of `run`; the files share one namespace."""
     return answer_of(folder, arguments, **sources).records

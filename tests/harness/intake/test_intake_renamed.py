@@ -113,6 +113,17 @@ def test_of_several_renamed_adapters_none_is_taken(tmp_path: Path) -> None:
         taken(tmp_path / "bob", tmp_path / "copy")
 
 
+def test_a_folder_under_the_name_of_the_adapters_leaves_no_room_for_a_renamed_file(
+    tmp_path: Path,
+) -> None:
+    """The sentence names what was handed in, and no path of this machine."""
+    (tmp_path / "alice/adapters.py").mkdir(parents=True)
+    (tmp_path / "alice/adapters.py/notes.txt").write_text("notes\n")
+    (tmp_path / "alice/adapters_v2.py").write_text(CODE)
+    with pytest.raises(Unreadable, match=r"it holds adapters\.py, adapters_v2\.py$"):
+        taken(tmp_path / "alice", tmp_path / "into")
+
+
 @pytest.mark.parametrize(("suffix", "content"), [(".py", CODE), (".ipynb", NOTEBOOK)])
 def test_the_only_program_counts_once_where_macos_took_its_name_apart(
     tmp_path: Path, suffix: str, content: str

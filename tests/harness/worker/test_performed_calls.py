@@ -162,10 +162,19 @@ def _in_a_buffer(x: torch.Tensor) -> torch.Tensor:
 def _with_weights_of(x: torch.Tensor) -> torch.Tensor:
     layer = torch.nn.Linear(2, 2, device="cpu")
     weight = layer.weight
+    weight.decays = True
     layer.weight.data = torch.outer(x, x)
     assert layer.weight is weight
     assert weight.requires_grad
+    assert weight.decays
     return weight
+
+
+def _gradient_of_set_data(x: torch.Tensor) -> torch.Tensor:
+    weight = torch.zeros(2, device="cpu", requires_grad=True)
+    weight.data = x
+    (weight * x).sum().backward()
+    return weight.grad
 
 
 @pytest.mark.parametrize(
@@ -184,6 +193,7 @@ def _with_weights_of(x: torch.Tensor) -> torch.Tensor:
         (lambda x: x[0].item(), "item.. cannot be called"),
         (lambda x: x * torch.tensor(2.0, device="cpu") @ x, None),
         (lambda x: _with_weights_of(x) @ x, None),
+        (lambda x: _gradient_of_set_data(x) @ x, None),
         (lambda x: _with_weights_of(x).cpu() @ x, "same device"),
     ],
 )
