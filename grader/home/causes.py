@@ -298,12 +298,12 @@ class Reasons:
                 return {one.nodeid for one in tests if passes(one, self._home.bench, ask)}
 
         try:
-            silent = [one for one in own if _is_silent(one)]
+            silent = [one for one in own if _has_aspect(one, NOT_TELLING)]
             unknown = {one.nodeid for one in silent}
             wrong = self._reruns[exercise].failed - concerned
             wrong |= unknown - passing({}, silent) if silent else set()
             # Wrong answers may take less work than right ones.
-            kept = {one.nodeid for one in tests if not _counts_work(one)} - wrong
+            kept = {one.nodeid for one in tests if not _has_aspect(one, COUNTED_ASPECTS)} - wrong
             found = proved(exercise, repaired, wrong, kept, passing)
             others = self._not_run_with(exercise, wrong | unknown)
             return None if found is None else dataclasses.replace(found, others=others)
@@ -322,7 +322,7 @@ class Reasons:
             for name in beside
             if name != exercise
             for test in self._tests[name]
-            if test.nodeid not in self._reruns[name].failed and not _is_silent(test)
+            if test.nodeid not in self._reruns[name].failed and not _has_aspect(test, NOT_TELLING)
         ]
 
     def _not_run_with(self, exercise: str, known: Collection[str]) -> frozenset[str]:
@@ -384,12 +384,6 @@ class Reasons:
         return self._known.right(seen) is not None
 
 
-def _is_silent(test: pytest.Function) -> bool:
-    """Returns whether `rerun` leaves a test out because of its aspect."""
+def _has_aspect(test: pytest.Function, aspects: Collection[Aspect]) -> bool:
     member = membership(test)
-    return member is not None and member.aspect in NOT_TELLING
-
-
-def _counts_work(test: pytest.Item) -> bool:
-    member = membership(test)
-    return member is not None and member.aspect in COUNTED_ASPECTS
+    return member is not None and member.aspect in aspects

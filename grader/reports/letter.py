@@ -66,7 +66,7 @@ class Letter:
 class LeftOut:
     """A submission without feedback in the output, and the reason, in a few words.
 
-    If it `is_written`, only some of its people get none.
+    If it `is_written`, it reaches some of its people, and not all.
     """
 
     submission: str

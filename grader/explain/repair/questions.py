@@ -55,7 +55,7 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
         return False
     seen = Observation(question.test, question.number, question.aspect, question.call, answer)
     right = catalogue.right(seen)
-    return right is not None and right.agrees(seen, 1) and is_of_kind(catalogue, seen)
+    return right is not None and seen.is_as(right, 1) and is_of_kind(catalogue, seen)
 
 
 def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
@@ -75,7 +75,7 @@ def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> Chec
     nothing = as_tensor(None)
     seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
     right = catalogue.right(seen)
-    provable = right is not None and not right.agrees(seen, 1)
+    provable = right is not None and not seen.is_as(right, 1)
     return CheckedCall(exercise, question, right=False, answered=False, provable=provable)
 
 

@@ -255,7 +255,7 @@ def _renamed(root: Path, adapters: str, limits: CopyLimits) -> list[Located]:
 def _under_its_name(found: Located, name: str) -> Located:
     """Gives a file of another name the adapters' name as well, under which it is imported."""
     os.link(found.root / found.file, (found.root / found.file).with_name(name))
-    note = f"There is no {name}: {found.file} was taken for it."
+    note = f"There is no {name}: {several([str(found.file)])} was taken for it."
     return replace(found, file=found.file.with_name(name), note=note)
 
 

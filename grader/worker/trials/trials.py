@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -88,6 +88,13 @@ Edit = Mapping[str, Sequence[TextChange]]
 Answer = torch.Tensor | None
 
 
+class _Control(NamedTuple):
+    """The unedited program's answer to a call, and the seconds that edited programs may take."""
+
+    answer: Answer
+    limit: float
+
+
 class Trying:
     """Trials of edits of one submission's loaded functions.
 
@@ -133,18 +140,12 @@ class Trying:
                     self._answer(call, ())
             outcomes.passed = follower.passed
             changing = trials.calls[: trials.to_change] if trials.edits else ()
-            before, limits = [], [_CALL_SECONDS] * len(trials.calls)
-            for place, call in enumerate(changing):
-                began = self._clock()
-                before.append(self._answer(call, ()))
-                if before[-1] is not None:
-                    usual = _AS_LONG * (self._clock() - began)
-                    limits[place] = min(_CALL_SECONDS, max(_LEAST_SECONDS, usual))
+            controls = [self._control(call) for call in changing]
             for number, edit in enumerate(trials.edits):
                 if self._clock() > end:
                     break
                 outcomes.tried += 1
-                self._try(number, edit, trials, before, limits, outcomes)
+                self._try(number, edit, trials, controls, outcomes)
             if trials.told:
                 self._replay(trials, end, outcomes)
         self._alarm.go_on()
@@ -201,20 +202,28 @@ class Trying:
         number: int,
         edit: Edit,
         trials: Trials,
-        before: Sequence[Answer],
-        limits: Sequence[float],
+        controls: Sequence[_Control],
         outcomes: Outcomes,
     ) -> None:
         swaps = self._swaps_of(edit)
         if swaps is None:
             return
         for place, call in enumerate(trials.calls):
-            answer = self._answer(call, swaps, seconds=limits[place])
-            must_change = place < trials.to_change
-            if must_change and (answer is None or _same(answer, before[place])):
+            control = controls[place] if place < len(controls) else None
+            answer = self._answer(call, swaps, seconds=control.limit if control else _CALL_SECONDS)
+            if control is not None and (answer is None or _same(answer, control.answer)):
                 return
             if answer is not None:
                 outcomes.add(number, place, answer)
+
+    def _control(self, call: Call) -> _Control:
+        """Returns the unedited program's answer, and the time limit for edited programs."""
+        began = self._clock()
+        answer = self._answer(call, ())
+        taken = self._clock() - began
+        if answer is None:
+            return _Control(answer, _CALL_SECONDS)
+        return _Control(answer, min(_CALL_SECONDS, max(_LEAST_SECONDS, _AS_LONG * taken)))
 
     def _swaps_of(self, edit: Edit) -> Sequence[Swap] | None:
         """Returns the swaps of an edit from the state after the import; None if impossible."""

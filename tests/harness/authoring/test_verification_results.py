@@ -179,13 +179,18 @@ OF_OPERATIONS = """
 """
 
 
+def unjust(folder, doubled, tests):
+    """Returns what an author reads of tests that the reference `doubled` fails."""
+    solutions = TINY["solutions/__init__.py"].replace("2 * x", doubled)
+    files = {"solutions/__init__.py": solutions, "tests/hidden/test_tiny.py": tests}
+    root = write_files(folder, TINY | files)
+    with imported_alone():
+        return verify(find_assignment(root)).unjust
+
+
 def test_an_author_reads_the_message_of_any_assertion_that_a_reference_fails(tmp_path):
     loop = 'getattr(__import__("torch"), "stack")([2 * a for a in x])'
-    solutions = TINY["solutions/__init__.py"].replace("2 * x", loop)
-    files = {"solutions/__init__.py": solutions, "tests/hidden/test_tiny.py": OF_OPERATIONS}
-    root = write_files(tmp_path, TINY | files)
-    with imported_alone():
-        said = verify(find_assignment(root)).unjust
+    said = unjust(tmp_path, loop, OF_OPERATIONS)
     work, pair = (next(one for one in said if name in one) for name in ("_work", "_of_the_shape"))
     assert re.search(r"The work does not grow \(run_double makes \d+ torch operations for", work)
     assert "The count is a pair (the result is" in pair
@@ -209,11 +214,7 @@ OF_REFUSALS = """
 def test_an_author_reads_which_answer_of_a_reference_is_refused_and_where_it_raises(tmp_path):
     """A verdict names only the kind of the fault, as the graded draw is secret; verify has none."""
     right = "2 * x if len(x) > 1 else [1][len(x) - 1:] if len(x) else 1 / 0"
-    solutions = TINY["solutions/__init__.py"].replace("2 * x", right)
-    files = {"solutions/__init__.py": solutions, "tests/hidden/test_tiny.py": OF_REFUSALS}
-    root = write_files(tmp_path, TINY | files)
-    with imported_alone():
-        raised, refused = verify(find_assignment(root)).unjust
+    raised, refused = unjust(tmp_path, right, OF_REFUSALS)
     assert raised.endswith("ZeroDivisionError: division by zero (solutions/__init__.py:3)")
     assert "run_double" in refused
     assert "must" in refused

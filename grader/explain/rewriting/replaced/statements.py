@@ -110,7 +110,8 @@ def for_unused(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]
     read, here, names = _read_in(scope), _read_in(node), setting.scopes.names(node)
     given = [one.arg for one in parameters(scope.args) if names[one.arg].is_own]
     attributes = [name for name, one in names.items() if one.is_attribute]
-    for order in (given, attributes if isinstance(node, ast.Expr) else []):
+    orders = [(given, SLIP), (attributes, CHANGE)]
+    for order, cost in orders if isinstance(node, ast.Expr) else orders[:1]:
         for place, name in enumerate(order):
             beside = [*order[max(0, place - 1) : place], *order[place + 1 : place + 2]]
             if name in read or here.isdisjoint(beside):
@@ -121,7 +122,6 @@ def for_unused(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]
             again = _with_word(setting.text(node), *_changed_word(model, name))
             piece = Replacement(span.end, span.end, f"; {again}")
             subject = f"whether `{name}` needs the same as `{model}`"
-            cost = CHANGE if order is attributes else SLIP
             yield Draft("repeated", cost, subject, node, (piece,), span.start)
 
 
