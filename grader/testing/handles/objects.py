@@ -31,7 +31,7 @@ from grader.testing.object_kinds import (
 from grader.testing.outcome import StudentFault
 
 NUMBERS = NumbersType()
-_MOST_ITEMS = 100_000
+_MOST_ITEMS = 10_000
 
 
 def handle(kind: Kind, value: Any, thing: Thing, name: str) -> Any:
