@@ -260,6 +260,16 @@ def test_a_literal_is_replaced_by_a_parameter_that_is_never_read(literal):
     assert subjects[right] == "a hard-coded value"
 
 
+def test_a_literal_axis_is_replaced_by_a_variable_that_is_an_axis_elsewhere():
+    """The call shows that a parameter numbers an axis, whatever its name is."""
+    right = (
+        "def scaled(x, along):\n    x = x - torch.amax(x, along, keepdim=True)\n"
+        "    return x / torch.sum(x, along, keepdim=True)\n"
+    )
+    source = right.replace("sum(x, along,", "sum(x, -1,")
+    assert right in Programs(source, edits_of(source, {3}))
+
+
 def test_another_file_that_does_not_parse_is_ignored():
     """One broken file must not prevent the edits of other files."""
     source = CALLER.format("")

@@ -20,7 +20,6 @@ from grader.explain.rewriting.program.source import (
     callee,
     names_in,
 )
-from grader.explain.rewriting.program.variables import AXIS_KEYWORDS
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
 _MOST_FOR_CONSTANTS = 4
@@ -48,7 +47,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, (ast.UnaryOp, ast.Slice, ast.Assign)):
         return
-    axis, axes = is_axis(setting, node), _axes(setting.scope(node))
+    axis, axes = is_axis(setting, node), _axes(setting, setting.scope(node))
     wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
     # A parameter counts as a tensor if nothing tells its nature.
     is_in_function = isinstance(setting.scope(node), Function)
@@ -97,14 +96,11 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
 
 
 @functools.lru_cache(maxsize=8)
-def _axes(scope: Scope) -> frozenset[str]:
-    return frozenset(
-        ast.unparse(node.value)
-        for node in ast.walk(scope)
-        if isinstance(node, ast.keyword)
-        and node.arg in AXIS_KEYWORDS
-        and isinstance(node.value, ast.Name | ast.Attribute)
-    )
+def _axes(setting: Setting, scope: Scope) -> frozenset[str]:
+    """Returns the variables that a function uses as numbers of axes."""
+    own = (one for one in setting.nodes if isinstance(one, ast.Name | ast.Attribute))
+    axes = (one for one in own if is_axis(setting, one))
+    return frozenset(setting.text(one) for one in axes if setting.scope(one) is scope)
 
 
 _MOST_KIN = 3
