@@ -212,12 +212,13 @@ class Search:
             over = bench.seconds + self._bounds.seconds
             left = self._repair(bench, edits, 0, likely, self._bounds.seconds)
             rest = over - bench.seconds
-        choice = choose(self._proven(edits, left))
+        proven = self._proven(edits, left)
+        choice = choose(proven)
         if choice is not None or likely_only:
             return choice
         with self._bench() as bench:
-            left += self._repair(bench, edits, likely, len(edits), rest)
-        return choose(self._proven(edits, left))
+            rarer = self._repair(bench, edits, likely, len(edits), rest)
+        return choose([*proven, *self._proven(edits, rarer, len(left))])
 
     def _repair(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
@@ -259,9 +260,14 @@ class Search:
         right = [one for one in self._others if one.exercise not in wrong]
         return _lines(self._passed(bench, in_turn(right, 1)))
 
-    def _proven(self, edits: Sequence[FileEdit], left: Sequence[int]) -> list[RepairEdit]:
-        """Returns the outcomes of the edits in `left` for more calls, tried in another worker."""
-        if not left or len(left) > max(_FEW, _MOST_SHARE * len(edits)):
+    def _proven(
+        self, edits: Sequence[FileEdit], left: Sequence[int], before: int = 0
+    ) -> list[RepairEdit]:
+        """Returns the outcomes of the edits in `left` for more calls, tried in another worker.
+
+        `before` counts the edits that passed a few calls and were proven earlier.
+        """
+        if not left or before + len(left) > max(_FEW, _MOST_SHARE * len(edits)):
             return []
         left = _by_line_in_turn(edits, left)[:_MOST_PROVEN]
         together = _with_others(len(edits), left)
