@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +29,12 @@ RESULTS = click.argument("folder", metavar="RESULTS", type=FOLDER)
 def say(sentence: str) -> None:
     """Prints a sentence on stderr."""
     click.echo(sentence, err=True)
+
+
+def isolation_in_words(isolation: Mapping[str, str]) -> str:
+    """Returns which layers of isolation are missing, if any."""
+    missing = sorted(layer for layer, reached in isolation.items() if reached == "none")
+    return f"not here: {', '.join(missing)} (grader doctor)" if missing else "every layer holds"
 
 
 details_option = click.option(

@@ -36,6 +36,27 @@ def test_a_submission_gets_what_it_deserves(grades, name):
     assert named == expected.get("mistakes", {})
 
 
+DELEGATING = """
+import torch
+
+def run_layer_norm(in_features, weight, bias, eps):
+    return torch.layer_norm(in_features, weight.shape, weight, bias, eps)
+
+def run_rms_norm(in_features, weight, eps):
+    return torch.rms_norm(in_features, weight.shape, weight, eps)
+
+def run_silu(in_features):
+    return torch._C._nn.silu(in_features)
+"""
+
+
+def test_torchs_own_functions_cost_half_under_other_names_too(tmp_path):
+    """The operations are forbidden as well as the functions that students know."""
+    (tmp_path / "adapters.py").write_text(DELEGATING)
+    grade = grader.grade(tmp_path, assignment=ROOT, explain=False)
+    assert grade.score == pytest.approx(30)
+
+
 def test_the_tests_catch_every_known_mistake_and_only_those():
     """The references pass every test, each mistake fails one, and none is taken for another."""
     done = subprocess.run(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from grader.cli.options import (
     chosen_options,
     details_option,
     grading_options,
+    isolation_in_words,
     jobs_option,
     say,
 )
@@ -142,7 +142,7 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
             if isinstance(result, Explained):
                 explaining.advance(result, opened.to_explain)
                 continue
-            told = _in_words(result.isolation) if result.isolation else ""
+            told = isolation_in_words(result.isolation) if result.isolation else ""
             if told and told not in layers:  # once, unless machines of a cluster differ
                 layers.add(told)
                 say(f"isolation: {told}")
@@ -172,11 +172,6 @@ def _say_whose_points_changed(opened: Batch) -> None:
     if moved:
         shown = several(sorted(moved, key=natural_order))
         say(f"points changed for {quantity(len(moved), 'submission')}: {shown}")
-
-
-def _in_words(isolation: Mapping[str, str]) -> str:
-    missing = sorted(layer for layer, reached in isolation.items() if reached == "none")
-    return f"not here: {', '.join(missing)} (grader doctor)" if missing else "every layer holds"
 
 
 def _say_what_is_left(opened: Batch) -> None:

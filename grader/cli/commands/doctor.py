@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _NOT_PROMISED = (
     "not promised here: this machine grants workers no file tree or processes of their own. They "
-    "can ask for those of others by name and number, though not read or signal them"
+    "can ask for those of others by name and number. Whether they can read or signal them is told "
+    "by the attempts above"
 )
 
 

@@ -20,6 +20,7 @@ from grader.cli.options import (
     chosen_options,
     display_options,
     grading_options,
+    isolation_in_words,
     say,
 )
 from grader.core.points import hundredths
@@ -123,6 +124,8 @@ def run(
         elif form == "text":
             print_grade(grade, Console())
             say(f"inputs were drawn with seed {grade.seed}; --seed {grade.seed} draws them again")
+            if "none" in grade.isolation.values():
+                say(f"isolation: {isolation_in_words(grade.isolation)}")
         else:
             click.echo(_text(form, grade, assignment.name, display), nl=False)
     # As it is written: in binary, 16.1 is a little more.

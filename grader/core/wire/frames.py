@@ -12,8 +12,8 @@ import functools
 import hashlib
 import io
 import json
+import operator
 import struct
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +56,9 @@ _MAX_NUMBERS = MAX_NODES
 MAX_TEXT = 8 << 20
 # The most keys with the same hash: numbers can be chosen to collide, texts and bytes cannot.
 _SAME_HASH = 16
+# The most numbers as keys that are not ids from 0 on. Numbers of different hashes can be chosen to
+# share a dict's whole search for a free place: 60,000 would cost the judge half a minute.
+_SCATTERED = 1 << 13
 _LONGEST_NAME = 100
 _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
     "list": list,
@@ -203,13 +206,13 @@ class TreeReader:
             case "list" | "tuple" | "set" | "frozenset":
                 values = [self.value(one, depth + 1) for one in _list(content)]
                 if kind.endswith("set"):
-                    _check_keys(values)
+                    _check_keys(values, self._trusted)
                 collected: Value = _SEQUENCES[kind](values)
                 return collected
             case "dict":
                 rows = map(_pair, _list(content))
                 pairs = [[self.value(one, depth + 1) for one in row] for row in rows]
-                _check_keys([key for key, _ in pairs])
+                _check_keys([key for key, _ in pairs], self._trusted)
                 return dict(pairs)  # type: ignore[arg-type]
             case "named":
                 return self._named(content, depth)
@@ -266,18 +269,33 @@ class TreeReader:
         return (flat != 0 if name == "bool" else flat).reshape(shape)
 
 
-def _check_keys(keys: Sequence[Value]) -> None:
-    """Refuses keys that cannot be hashed, and keys of which too many have the same hash.
+def _check_keys(keys: Sequence[Value], trusted: bool) -> None:
+    """Refuses keys that cannot be hashed, or whose hashes could be chosen to collide.
 
     Raises:
         BadFrame: if there are any.
     """
     try:
-        hashes = Counter(map(hash, keys))
+        hashes = [*map(hash, keys)]
     except TypeError as error:
         raise BadFrame("a dict or a set has an unhashable key") from error
-    if max(hashes.values(), default=0) > _SAME_HASH:
+    # A dict of the hashes would suffer from the same collisions.
+    ordered = sorted(hashes)
+    if any(one == other for one, other in zip(ordered, ordered[_SAME_HASH:], strict=False)):
         raise BadFrame("the keys of a dict or a set are too much alike")
+    if trusted or len(keys) <= _SCATTERED:
+        return
+    scattered = (not 0 <= own < len(keys) for own in hashes)
+    numbers = (not _has_text(key) for key in keys)
+    if sum(map(operator.and_, scattered, numbers)) > _SCATTERED:
+        raise BadFrame(f"a dict or a set has more than {_SCATTERED} scattered numbers as keys")
+
+
+def _has_text(key: Value) -> bool:
+    """Returns whether a key's hash depends on this process's secret, as that of a text does."""
+    if isinstance(key, tuple | frozenset):
+        return any(map(_has_text, key))
+    return isinstance(key, str | bytes) and len(key) > 0
 
 
 def _decoded(data: bytearray) -> str:

@@ -53,8 +53,9 @@ def _of_pyproject(text: str) -> Iterator[str]:
     yield from (name for name in table(poetry.get("dependencies")) if list(_named(name)))
 
 
-# A comment, an option such as a hash, or a line that goes on.
-_AFTER_NAME = re.compile(r"\s+(?:#|--|\\$)")
+# A comment, an option such as a hash, or a line that goes on. Without the look behind, a long row
+# of spaces would be searched from each of them.
+_AFTER_NAME = re.compile(r"(?<!\s)\s+(?:#|--|\\$)")
 
 
 def _of_requirements(text: str) -> Iterator[str]:

@@ -70,3 +70,11 @@ def test_a_guarantee_that_the_machine_does_not_give_is_printed(monkeypatch):
     assert "network list names done not promised here" in lines
     assert "not promised here: this machine grants workers no file tree" in " ".join(lines)
     assert "unseen" not in lines
+
+
+def test_no_reading_is_ruled_out_where_files_can_be_read(monkeypatch):
+    """Without Landlock and without a file tree, workers read what their user may read."""
+    read = Attempt("filesystem", "read /etc/passwd", True, False, "")
+    _, lines = printed(monkeypatch, LAYERS | {"filesystem": "none"}, read, IGNORED)
+    assert "filesystem read /etc/passwd done NOT as it must be" in lines
+    assert "not read" not in " ".join(lines)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from pathlib import Path
 
 import click
@@ -205,3 +207,23 @@ def test_a_character_that_the_terminal_cannot_show_is_printed_as_an_escape(tmp_p
     done = grader_here("export", tmp_path / "王", "--format", "csv", encoding="latin-1")
     assert done.returncode == 2
     assert "\\u738b does not exist" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("reached", "told"),
+    [({"filesystem": "landlock 7"}, False), ({"syscalls": "none", "filesystem": "none"}, True)],
+    ids=["all", "none"],
+)
+def test_a_single_submission_is_said_to_run_without_layers(monkeypatch, tmp_path, reached, told):
+    """As for a batch. Where every layer is there, nothing is said."""
+    grade = dataclasses.replace(scored("alice", 4.0, 6.0), isolation=reached)
+    monkeypatch.setattr(
+        "grader.cli.commands.run.StartedEarly", lambda _: contextlib.nullcontext(None)
+    )
+    monkeypatch.setattr("grader.grading.coordinator.graded_alone", lambda *_: grade)
+    root = Path(__file__).parents[3]
+    done = grader_here("run", tmp_path, "--assignment", root)
+    assert done.returncode == 0
+    missing = "isolation: not here: filesystem, syscalls (grader doctor)\n"
+    assert done.stderr.endswith(missing) is told
+    assert ("isolation" in done.stderr) is told

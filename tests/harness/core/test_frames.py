@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 from typing import Any
@@ -237,3 +238,32 @@ def test_a_long_text_is_sent_to_a_worker_but_not_back() -> None:
     assert round_trip(text, trusted=True) == text
     with pytest.raises(BadFrame, match="larger than allowed"):
         encode_answer(Answer(value=text))
+
+
+# In a dict, these numbers have the same first places.
+COLLIDING = [number << 40 for number in range(1, 20_001)]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [COLLIDING, [(key, 1) for key in COLLIDING], [*range(20_000), *COLLIDING], [0.5, *COLLIDING]],
+    ids=["numbers", "pairs", "beside ids", "fractions"],
+)
+def test_keys_that_can_be_chosen_to_collide_are_bounded(keys: list[Any]) -> None:
+    """Hashes of numbers are known beforehand, and need not be equal to fill a dict slowly."""
+    for value in (set(keys), dict.fromkeys(keys)):
+        with pytest.raises(BadFrame, match="more than 8192 scattered numbers as keys"):
+            round_trip(value)
+        assert round_trip(value, trusted=True) == value
+
+
+def test_a_large_vocabulary_arrives_in_either_direction() -> None:
+    """Ids count from 0, and nobody can choose the hash of a text."""
+    tokens = [b"%d" % number for number in range(50_000)]
+    for value in (
+        dict(enumerate(tokens)),
+        {token: number for number, token in enumerate(tokens)},
+        set(itertools.pairwise(tokens)),
+        dict.fromkeys(COLLIDING[:8192]),
+    ):
+        assert round_trip(value) == value

@@ -202,3 +202,24 @@ def test_probabilities_may_miss_one_by_rounding():
     assert_distribution([0, 1, 2] * 50, {0: third, 1: third, 2: 0.3333333})
     with pytest.raises(ValueError, match="do not add up to 1"):
         assert_distribution([0, 1, 2] * 50, {0: third, 1: third, 2: 0.3333})
+
+
+class Chosen(int):
+    """A number that collides with every other one, and counts how often it is compared."""
+
+    compared = 0
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        Chosen.compared += 1
+        return int(self) == other
+
+
+def test_outcomes_that_were_not_expected_are_not_counted_in_a_table() -> None:
+    """A submission can choose numbers that collide: each would be compared with all others."""
+    outcomes = [Chosen(number) for number in range(10, 2010)]
+    with pytest.raises(AssertionError, match="10 came once, which can never happen"):
+        assert_distribution(outcomes, range(2))
+    assert Chosen.compared < 2 * len(outcomes)

@@ -14,7 +14,7 @@ from grader.core.verdict import Aspect, Measurement, Status, Where
 from grader.core.wire.calls import Answer, Call, Frame, Raised, Use
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign
-from grader.testing import outcome
+from grader.testing import assert_matches, outcome
 from grader.testing.cases import fresh_case, seed_of
 from grader.testing.contract import Adapter, kind_of
 from grader.testing.exercise import Membership
@@ -148,6 +148,20 @@ def test_an_answer_is_held_to_the_finer_of_its_dtype_and_its_inputs(dtype, asked
         assert precision_of(own) is dtype
         seen.returned.append(returned(own, asked_in))
         assert precision_of(own) is expected
+
+
+def test_a_part_of_an_answer_is_held_to_the_dtype_of_the_inputs_too():
+    """A coarse answer to float32 would earn the tolerance of bfloat16, where zeros may be right."""
+    own = torch.zeros(2, 3, dtype=torch.bfloat16)
+    expected = torch.full((2,), 0.03)
+    with observing() as seen:
+        seen.returned.append(returned(own, torch.float32))
+        assert precision_of(own[:, 0]) is torch.float32
+        with pytest.raises(AssertionError):
+            assert_matches(own[:, 0], expected)
+        assert precision_of(own[:, 0].double()) is torch.float64
+        seen.returned.append(returned(own.clone(), torch.bfloat16))
+        assert precision_of(own[:, 0]) is torch.bfloat16
 
 
 def test_a_line_of_the_submission_is_told_without_control_characters():
