@@ -151,8 +151,10 @@ def _masked_names(settling: Settling, mask: Mask) -> dict[Author, Author]:
         for place, author in enumerate(people, 1):
             member = f", member {place}" if len(people) > 1 else ""
             found.setdefault(author, Author(mask.labels[name] + member))
-    for place, author in enumerate(settling.absentees, 1):
-        found.setdefault(author, Author(f"Absent {place}"))
+    further = itertools.count(len(mask.absent) + 1)
+    for author in settling.absentees:
+        label = mask.absent.get(author) or f"Absent {next(further)}"
+        found.setdefault(author, Author(label))
     return found
 
 
