@@ -245,7 +245,9 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
         elif isinstance(effect.decision, Times) and not own.late:
             effect.unchanged += len(own.people)
         elif not isinstance(effect.decision, TakenInstead | Whose):
-            effect.lines.append(f"{who}: {final}")
+            is_free = own.late and not own.undecided and not own.of_kind(ChangeKind.LATE)
+            free = ", late without a deduction" if is_free else ""
+            effect.lines.append(f"{who}: {final}{free}")
 
 
 def _person(one: Aimed) -> str:
