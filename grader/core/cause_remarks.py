@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from grader.core.causes import ONE_OF_TWO, PASSES_AT_HOME, STEPS_TOLD, Cause, FailedTest
-from grader.core.text import begun_small, titled
+from grader.core.text import begun_small, titled, unstopped
 from grader.core.verdict import Diagnosis, Status
 
 # The most other failures that are listed.
@@ -73,7 +73,7 @@ def _named_elsewhere(cause: Cause) -> Iterator[str]:
             told.setdefault(mistake.mistake, mistake)
             shown.setdefault(mistake.mistake, []).append(exercise)
     for name, mistake in told.items():
-        said = begun_small(mistake.explanation.removesuffix("."))
+        said = begun_small(unstopped(mistake.explanation))
         yield f"In {_in_short(shown[name])}: {said} [{name}]"
 
 

@@ -112,9 +112,14 @@ def gained_in_words(number: float, is_full: bool) -> str:
     return f"full marks ({more})" if is_full else more
 
 
+def unstopped(sentence: str) -> str:
+    """Returns the sentence without its full stop; an ellipsis at its end stays."""
+    return sentence if sentence.endswith("..") else sentence.removesuffix(".")
+
+
 def titled(exercise: str, sentence: str) -> str:
     """Returns an exercise and a sentence about it: "run_rope: every value is wrong"."""
-    said = sentence.removesuffix(".")
+    said = unstopped(sentence)
     if not exercise or re.match(rf"{re.escape(exercise)}\b", said):
         return said
     return f"{exercise}: {begun_small(said)}"

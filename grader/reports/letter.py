@@ -32,6 +32,7 @@ from grader.core.verdict import Grade, GradeStatus
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.standing import ExerciseStanding, Standing, feedback, fenced, notes, shortened
+from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling, common
 from grader.results.results import Results
@@ -40,6 +41,7 @@ _ANOTHERS = (
     "the platform has it under another person's name: hand it to its author with --format mail "
     "or folders"
 )
+_TAKEN_FOR = "a decision takes it for {}: hand it on with --format mail or folders"
 _STRETCH = 20
 # Columns of the text.
 _WIDEST = 100
@@ -91,8 +93,7 @@ def letters(
     for first in range(0, len(names), _STRETCH):
         for grade in results.grades_of(names[first : first + _STRETCH], whole=True):
             graded, settled = Graded.of(grade), settling.settle(grade)
-            together = common(settled)
-            if together is None:
+            if not settled:
                 yield LeftOut(grade.submission, "another submission was taken instead")
                 continue
             if to_people and grade.submission in settling.unsure:
@@ -101,12 +102,17 @@ def letters(
             if not apart and _is_anothers(results, settling, grade.submission):
                 yield LeftOut(grade.submission, _ANOTHERS)
                 continue
-            named = downloads.get(grade.submission, ())
-            for one in settled if apart else (together,):
+            if not apart:
+                settled, others = _by_platform(results, grade.submission, settled)
+                if others:
+                    why = _TAKEN_FOR.format(", ".join(map(author_in_words, others)))
+                    yield LeftOut(grade.submission, why, is_written=bool(settled))
+            named, together = downloads.get(grade.submission, ()), common(settled)
+            for one in settled if apart else filter(None, (together,)):
                 if one.has_points or one.excused:
                     letter = _letter(results.assignment, graded, one, named)
-                    others = (own.people for own in settled if own.final != one.final)
-                    yield replace(letter, differing=() if apart else sum(others, ()))
+                    unequal = (own.people for own in settled if own.final != one.final)
+                    yield replace(letter, differing=() if apart else sum(unequal, ()))
                 else:
                     yield LeftOut(grade.submission, "not graded yet")
 
@@ -117,6 +123,21 @@ def _is_anothers(results: Results, settling: Settling, submission: str) -> bool:
     return submission in surely and not {*results.people.authors[submission]} <= {
         *settling.handed_in.get(submission, ())
     }
+
+
+def _by_platform(
+    results: Results, submission: str, settled: tuple[Settlement, ...]
+) -> tuple[tuple[Settlement, ...], tuple[Author, ...]]:
+    """Returns the settlements of a submission's people on its platform, and its other people."""
+    there = results.people.authors.get(submission)
+    if not there or submission in results.people.unsure:
+        return settled, ()
+    others = tuple(person for own in settled for person in own.people if person not in there)
+    own = (
+        replace(one, people=tuple(person for person in one.people if person in there))
+        for one in settled
+    )
+    return tuple(one for one in own if one.people), others
 
 
 def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[str, ...]) -> Letter:

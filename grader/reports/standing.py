@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, has_place
 from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, points_of, total
-from grader.core.text import enumerated, first_line, one_line, plain, points, quantity, titled
+from grader.core.text import (
+    enumerated,
+    first_line,
+    one_line,
+    plain,
+    points,
+    quantity,
+    titled,
+    unstopped,
+)
 from grader.core.verdict import Aspect, Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 
 OUR_FAULT = "by a fault of the machine, the tests or the grader"
@@ -177,7 +186,7 @@ def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
 
     Adds "(values passed)" only if the exercises' values are not `wrong` by another cause.
     """
-    said = one_line(cause.sentence, _SHORT).removesuffix(".")
+    said = unstopped(one_line(cause.sentence, _SHORT))
     if cause.shown.status is Status.MISSING and len(cause.exercises) > 1:
         return said
     if cause.mistake is None and cause.shown.status is Status.FAILED:

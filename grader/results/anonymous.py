@@ -32,6 +32,8 @@ _WORD = re.compile(rf"[\w'’-][\w'’{_MARK}-]*")
 _PERHAPS_A_MARK = re.compile(r"[^\w\x00-\x7f]")
 # The characters between the words of a name or the parts of an address; never code or a line end.
 _SEPARATED = re.compile(r"(?:[^\S\r\n]|[,.@])*")
+# A preferred name, as platforms write it: "Wei (Vivian) Chen".
+_NICKNAME = re.compile(r"""\(.*?\)|".*?"|“.*?”""")
 _LONGEST = 8  # words of a name, at most
 _JOINED, _SHORTEST_JOINED = 3, 6  # words joined to one, at most, and its characters, at least
 _SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of a name that stands alone, at least
@@ -106,13 +108,15 @@ class Mask:
         self.names = {label: name for name, label in self.labels.items()}
         self._known: dict[tuple[str, ...], str] = {}
         self._firsts: set[str] = set()
+        self._gaps: set[str] = set()  # between the words of people's names
         self._ordinary: dict[tuple[str, ...], str] = {}
         # Names that a platform wrote as one word, as Canvas does: "doejane".
         self._joined: dict[str, str] = {}
         for name, label in self.labels.items():
             self.add(name, people.authors.get(name, ()), label)
-        for place, person in enumerate(people.absentees, 1):
-            self.add("", (person,), f"Absent {place}")
+        self.absent = {who: f"Absent {place}" for place, who in enumerate(people.absentees, 1)}
+        for person, label in self.absent.items():
+            self.add("", (person,), label)
 
     def add_files(self, results: Results) -> None:
         """Adds the names of files that people handed in: many contain the people's own names."""
@@ -131,7 +135,9 @@ class Mask:
         for person in people:
             if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(_marked(person.name)):
                 self._joined.setdefault(_as_compared(person.name), label)
+            self._gaps.update(_WORD.split(_marked(person.name))[1:-1])
         texts = [text for one in people for text in (one.name, one.id, one.email)]
+        texts += [_NICKNAME.sub(" ", one.name) for one in people if _NICKNAME.search(one.name)]
         is_ordinary = name.isascii() and name.isalpha() and not people
         for text in (name, *texts):
             words = _words(text)
@@ -168,7 +174,9 @@ class Mask:
         The text before a word is the gap at its place.
         """
         ahead = gaps[place + 1 : min(place + _LONGEST, len(words))]
-        near = itertools.takewhile(_SEPARATED.fullmatch, ahead)
+        near = itertools.takewhile(
+            lambda gap: gap in self._gaps or _SEPARATED.fullmatch(gap), ahead
+        )
         longest = 1 + sum(1 for _ in near)
         if words[place] in self._firsts:
             for length in range(longest, 0, -1):
@@ -220,8 +228,9 @@ class AnonymousResults(Results):
     """Results with numbers in place of the names of submissions, in the order of the numbers."""
 
     def __init__(self, named: Results, mask: Mask) -> None:
-        absentees = (Author(f"Absent {place}") for place, _ in enumerate(named.people.absentees, 1))
-        people = People(absentees=tuple(absentees))  # all else is settled in the named results
+        people = People(
+            absentees=tuple(map(Author, mask.absent.values()))
+        )  # all else is settled in the named results
         super().__init__(named.file, named.assignment, people, named.state)
         self.named = named
         self.mask = mask

@@ -50,6 +50,7 @@ _FOLDER = click.pass_obj
 _PERSON = click.argument("person")
 _BY = click.option("--by", "who", metavar="NAME", help="Your name (default: git's user.name).")
 _WHY = "The reason, for the student to read."
+_NOTE = "The reason, for you: it stays in the file of decisions."
 
 
 def _told(command: _Command) -> _Command:
@@ -58,6 +59,10 @@ def _told(command: _Command) -> _Command:
 
 def _tellable(command: _Command) -> _Command:
     return click.option("--reason", metavar="TEXT", help=_WHY)(_BY(command))
+
+
+def _noted(command: _Command) -> _Command:
+    return click.option("--reason", metavar="TEXT", help=_NOTE)(_BY(command))
 
 
 @click.group(short_help="Change grades, with a reason.", invoke_without_command=True)
@@ -214,7 +219,7 @@ def bonus(folder: Path, what: str, reason: str, who: str | None) -> None:
 @_FOLDER
 @_PERSON
 @click.argument("submission")
-@_tellable
+@_noted
 def taken_instead(
     folder: Path, person: str, submission: str, reason: str | None, who: str | None
 ) -> None:
@@ -232,7 +237,7 @@ def taken_instead(
 @_FOLDER
 @click.argument("submission")
 @_PERSON
-@_tellable
+@_noted
 def whose(folder: Path, submission: str, person: str, reason: str | None, who: str | None) -> None:
     """Says that a SUBMISSION is PERSON's, even if another person seems to have handed it in.
 
@@ -251,7 +256,7 @@ def whose(folder: Path, submission: str, person: str, reason: str | None, who: s
 @_FOLDER
 @_PERSON
 @click.argument("left", type=click.IntRange(0))
-@_tellable
+@_noted
 def late_days(folder: Path, person: str, left: int, reason: str | None, who: str | None) -> None:
     """Sets the number of late days that PERSON has left.
 
@@ -266,7 +271,7 @@ def late_days(folder: Path, person: str, left: int, reason: str | None, who: str
 @_FOLDER
 @_PERSON
 @click.argument("at", type=_MOMENT)
-@_tellable
+@_noted
 def handed_in(
     folder: Path, person: str, at: datetime.datetime, reason: str | None, who: str | None
 ) -> None:

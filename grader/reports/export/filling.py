@@ -180,6 +180,7 @@ class FillableSheet:
 
     `locked` maps each row whose points must not change to the reason. `feedback` is the column
     for feedback text. `excused` is the cell text for excused people, if the platform has one.
+    `capped` says that the platform skips points above its maximum.
     """
 
     sheet: Sheet
@@ -188,6 +189,7 @@ class FillableSheet:
     locked: Mapping[int, str] = field(default_factory=dict)
     feedback: int | None = None
     excused: str | None = None
+    capped: bool = False
 
     def is_excused(self, row: int, target: ColumnTarget) -> bool:
         """Returns whether the file says that a person is excused from a column."""
@@ -199,13 +201,15 @@ _LOCKED = "rows that must not be changed, left unchanged"
 _WORDS = "rows that had feedback already, which was kept"
 _POINTS = "absentees who had points already, left unchanged"
 _EXCUSED = "excused, and without points"
+_ABOVE = "points above the maximum, which the platform would skip, not written"
+_KEPT = (_LOCKED, _ABOVE, _WORDS, _POINTS, _EXCUSED)
 
 
 def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
     """Returns the file with the points of the class filled in, and remarks."""
     placement = place(form.rows, scores)
     decimal = decimal_of(form.sheet)
-    kept: dict[str, list[str]] = {reason: [] for reason in (_LOCKED, _WORDS, _POINTS, _EXCUSED)}
+    kept: dict[str, list[str]] = {reason: [] for reason in _KEPT}
     filled = 0
     for row in form.rows:
         score = placement.scores.get(row.number)
@@ -220,14 +224,19 @@ def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
             for target in form.targets if form.excused else ():
                 form.sheet.put(row.number, target.column, form.excused or "")
         elif score is not None and score.total is not None:
-            left = _put(form, row.number, score, choices, decimal)
+            left, above = _put(form, row.number, score, choices, decimal)
             kept[_LOCKED] += [f"{row.label}: excused from {title}" for title in left]
-            filled += 1
+            kept[_ABOVE] += [f"{row.label}: {points}" for points in above]
+            filled += not above
             if form.feedback is not None and not _put_words(form, row.number, score):
                 kept[_WORDS].append(row.label)
         elif zero:
             kept[_POINTS] += [row.label] * (not _put_zero(form, row.number))
-    unchanged = [Remark(reason, tuple(labels)) for reason, labels in kept.items() if labels]
+    unchanged = [
+        Remark(reason, tuple(labels), lost=reason == _ABOVE)
+        for reason, labels in kept.items()
+        if labels
+    ]
     said = (*_about_targets(form, choices, filled), *placement.remarks, *unchanged)
     return Export(str(form.sheet), said)
 
@@ -249,17 +258,23 @@ def decimal_of(sheet: Sheet) -> str:
 
 def _put(
     form: FillableSheet, row: int, score: Score, choices: Choices, decimal: str
-) -> Sequence[str]:
-    """Fills in a person's points; returns the columns from which the file excuses the person."""
-    left = []
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Fills in a person's points; returns the columns and the points that it leaves out.
+
+    These are the columns from which the file excuses the person, and points above a maximum.
+    """
+    left, above = [], []
     for target in form.targets:
         points = target.points(score)
         if form.is_excused(row, target):
             left.append(target.title)
         elif points is not None:
-            number = points.scaled(target.possible if choices.scale else None)
-            form.sheet.put(row, target.column, figure(number, decimal))
-    return left
+            number = figure(points.scaled(target.possible if choices.scale else None))
+            if form.capped and target.possible and float(number) > target.possible:
+                above.append(f"{number} of {figure(target.possible)}")
+            else:
+                form.sheet.put(row, target.column, number.replace(".", decimal))
+    return left, above
 
 
 _SIGN = re.compile("[=@＝＋－＠+-]")

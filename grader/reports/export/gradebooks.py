@@ -247,6 +247,7 @@ def fill_worksheet(worksheet: Sheet, scores: ClassScores, choices: Choices) -> E
         [target],
         _locked(worksheet, people, grade),
         _feedback(worksheet, people, grade) if choices.feedback else None,
+        capped=True,
     )
     return fill(form, scores, choices)
 

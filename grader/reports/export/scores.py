@@ -13,7 +13,7 @@ from pathlib import Path
 from grader.core.files import replaced
 from grader.core.points import points_of
 from grader.core.submission import Author
-from grader.core.text import Refusal, one_line
+from grader.core.text import Refusal, one_line, unstopped
 from grader.core.verdict import Grade
 from grader.explain.mistakes.clusters import FILE as NAMES
 from grader.reports.standing import complaints
@@ -76,7 +76,7 @@ class Score:
     @property
     def feedback(self) -> str:
         """Returns the feedback for the people: the comments, the changes, and the causes."""
-        comments = [one.removesuffix(".") for one in self.settlement.comments]
+        comments = [unstopped(one) for one in self.settlement.comments]
         changed = [in_words(change) for change in self.settlement.changes]
         return "; ".join([*comments, *changed, self.words])
 

@@ -117,7 +117,7 @@ class OpenDecision:
     """A decision to take: its title, advice, and the submissions concerned, with a few words.
 
     `key` is for the page's own links. An `alarm` means that the points of a person are unknown.
-    `lines` belong to no submission.
+    `lines` belong to no submission; in a terminal the command `shown_by` prints them.
     """
 
     key: str
@@ -127,11 +127,12 @@ class OpenDecision:
     command: str = ""
     alarm: bool = False
     lines: tuple[str, ...] = ()
+    shown_by: str = ""
 
     @property
     def in_short(self) -> tuple[str, str]:
-        """Returns the count and the title, and the command that decides it or ""."""
-        return f"{self.count} {self.title}", self.command
+        """Returns the count and the title, and the command to type next or ""."""
+        return f"{self.count} {self.title}", self.shown_by or self.command
 
     @property
     def by_words(self) -> dict[str, list[ClassEntry]]:
@@ -227,6 +228,7 @@ def _all(
         "it and run the batch again, which runs that test alone, or take it out.",
         command="grader decide RESULTS taken-out TEST --reason …",
         lines=tuple(lines),
+        shown_by="grader report RESULTS --details",
     )
     unnamed = [one for one in clusters if not one.named and one.members]
     yield OpenDecision(

@@ -151,8 +151,10 @@ def _masked_names(settling: Settling, mask: Mask) -> dict[Author, Author]:
         for place, author in enumerate(people, 1):
             member = f", member {place}" if len(people) > 1 else ""
             found.setdefault(author, Author(mask.labels[name] + member))
-    for place, author in enumerate(settling.absentees, 1):
-        found.setdefault(author, Author(f"Absent {place}"))
+    further = itertools.count(len(mask.absent) + 1)
+    for author in settling.absentees:
+        label = mask.absent.get(author) or f"Absent {next(further)}"
+        found.setdefault(author, Author(label))
     return found
 
 
@@ -181,9 +183,9 @@ def open_settling(
     aimed = _aimed(decisions, known)
     rule = late_rule(results, start or Path())
     beside = (file or results.folder / NAME).parent
-    people, handed_in = _people(aimed, known, results.people.authors)
+    people, handed_in, taken = _people(aimed, known, results.people.authors)
     times, timed_by = _times(aimed, known, results, handed_in, rule, beside)
-    taken, unsure = _taken(aimed, known), results.people.unsure
+    unsure = results.people.unsure
     there = {person for own in (*people.values(), *handed_in.values()) for person in own}
     known_to_be = (results.people.authors.get(name, ()) for name in handed_in if name not in unsure)
     everyone = dict.fromkeys(itertools.chain(results.people.absentees, *known_to_be))
@@ -247,13 +249,16 @@ def _aimed(decisions: Iterable[Decision], known: ClassList) -> tuple[Aimed, ...]
 
 def _people(
     aimed: tuple[Aimed, ...], known: ClassList, authors: Mapping[str, tuple[Author, ...]]
-) -> tuple[_People, _People]:
+) -> tuple[_People, _People, dict[str, frozenset[str]]]:
     """Returns the people of each submission; its own name stands for people that are unknown.
 
-    The second value holds those who handed it in, though another submission may count for them.
+    The second value holds those who handed it in, though another submission may count for them. The
+    third holds the places of the decisions that say both; a later decision replaces an earlier one.
     """
     handed_in = {name: authors.get(name) or (Author(name=name),) for name in known.submissions}
     people = dict(handed_in)
+    whose: dict[str, str] = {}
+    instead: dict[Author, tuple[str, str]] = {}
     for one in aimed:
         if not isinstance(one.decision, TakenInstead | Whose):
             continue
@@ -261,23 +266,18 @@ def _people(
         moved = (whom.author,) if whom.author else handed_in[whom.submission or taken]
         if isinstance(one.decision, Whose):
             people[taken] = handed_in[taken] = moved
+            whose[taken] = one.decision.source
             continue
         for name, there in people.items():
             people[name] = tuple(person for person in there if person not in moved)
         if not authors.get(taken):
             people[taken] = ()
         people[taken] += moved
-    return people, handed_in
-
-
-def _taken(aimed: tuple[Aimed, ...], known: ClassList) -> dict[str, frozenset[str]]:
-    """Returns, by submission, the decisions that say whose it is."""
-    found: dict[str, frozenset[str]] = {}
-    for one in aimed:
-        if isinstance(one.decision, TakenInstead | Whose):
-            name = known.submission(one.decision.submission)
-            found[name] = found.get(name, frozenset()) | {one.decision.source}
-    return found
+        instead |= dict.fromkeys(moved, (taken, one.decision.source))
+    deciding: dict[str, frozenset[str]] = {}
+    for name, source in (*whose.items(), *instead.values()):
+        deciding[name] = deciding.get(name, frozenset()) | {source}
+    return people, handed_in, deciding
 
 
 def _times(

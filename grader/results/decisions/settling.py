@@ -57,8 +57,9 @@ class Settling:
     those of the class who handed in nothing, also if they only seemed to have. `marked` are the
     submissions that a platform called late. `times` are the known times of handing in, and
     `timed_by` the places of the decisions that set them. `taken` are the places of decisions that
-    say whose a submission is, or that it counts in place of another. `unsure` says why the owner of
-    some submissions is not certain, until a decision settles it.
+    say whose a submission is, or that it counts in place of another, if no later decision replaces
+    them. `unsure` says why the owner of some submissions is not certain, until a decision settles
+    it.
     """
 
     aimed: tuple[Aimed, ...]
@@ -203,13 +204,15 @@ class Effect:
 def effects(results: Results, settling: Settling) -> list[Effect]:
     """Returns every decision with its effects, in the order of the file."""
     found: dict[str, Effect] = {}
-    last = {it.decision.submission: it for it in settling.aimed if isinstance(it.decision, Whose)}
+    counting = frozenset[str]().union(*settling.taken.values())
     for one in settling.aimed:
         effect = found.setdefault(one.decision.source, Effect(one.decision))
+        if one.decision.source not in counting:
+            continue
         if isinstance(one.decision, TakenInstead):
             who = _person(one)
             effect.lines = [f"{who}: gets the grade of {one.decision.submission} and of no other"]
-        if isinstance(one.decision, Whose) and last[one.decision.submission] is one:
+        if isinstance(one.decision, Whose):
             effect.lines = [f"{_person(one)}: handed in {one.decision.submission}"]
     for person in settling.absentees:
         for decision, _ in settling.of(Excused, "", person):
@@ -242,7 +245,9 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
         elif isinstance(effect.decision, Times) and not own.late:
             effect.unchanged += len(own.people)
         elif not isinstance(effect.decision, TakenInstead | Whose):
-            effect.lines.append(f"{who}: {final}")
+            is_free = own.late and not own.undecided and not own.of_kind(ChangeKind.LATE)
+            free = ", late without a deduction" if is_free else ""
+            effect.lines.append(f"{who}: {final}{free}")
 
 
 def _person(one: Aimed) -> str:

@@ -41,7 +41,7 @@ def test_a_report_prints_the_class_and_the_next_steps(tmp_path):
     assert "6 / 10" in done.stdout
     typed = shlex.quote(str(out))
     faulty, *steps = next_steps(done.stdout)
-    assert faulty.startswith("  1 exercise has tests that may be faulty: grader decide ")
+    assert faulty == f"  1 exercise has tests that may be faulty: grader report {typed} --details"
     assert steps == [
         f"  the class in full: {out / 'report' / 'index.html'}",
         f"  hand grades on: grader export {typed} --format csv --out grades.csv",

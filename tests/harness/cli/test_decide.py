@@ -210,6 +210,36 @@ def test_a_decision_that_cannot_be_made_is_refused_in_one_sentence(out, words, s
     assert not (out / "decisions.toml").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("points", "alice", "+1"),
+        ("excused", "alice", "run_rope"),
+        ("extension", "alice", "--days", "1"),
+        ("taken-out", "run_rope"),
+        ("bonus", "run_rope"),
+        ("taken-instead", "Alice Apple", "pair"),
+        ("whose", "alice", "Jane Doe"),
+        ("late-days", "alice", "1"),
+        ("handed-in", "alice", "2026-10-06T12:00"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_help_says_who_reads_a_reason(out, words):
+    """A reason that looks meant for the student must reach the student."""
+    with Store.open(out, "Attention") as store:
+        store.set_late_rule(LateRule(due=DUE, zone="Europe/Zurich", percent=10))
+    assert grader_here("decide", out, *words, *WHY).returncode == 0
+    results = Store.read(out)
+    settling = open_settling(results)
+    told = [
+        said for one in results.grades() for own in settling.settle(one) for said in own.sentences()
+    ]
+    is_told = any(": so" in sentence for sentence in told)
+    printed = grader_here("decide", out, words[0], "--help").stdout
+    assert ("for the student to read" in printed) is is_told
+
+
 @pytest.mark.parametrize("until", ["2026-10-05T23:59", "2026-10-05T21:59+00:00"])
 def test_an_extension_until_the_due_date_is_refused(out, until):
     """The student would read that there was more time, until the ordinary due date."""

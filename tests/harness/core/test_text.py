@@ -142,6 +142,7 @@ def test_plain_text_keeps_its_lines_and_loses_terminal_commands() -> None:
         ("RoPE turns pairs", "run_x: RoPE turns pairs"),
         ("Exception", "run_x: Exception"),
         ("run_x must return None", "run_x must return None"),
+        ("The positions 0, 1, ...", "run_x: the positions 0, 1, ..."),
     ],
 )
 def test_a_sentence_about_an_exercise_begins_small(sentence: str, said: str) -> None:

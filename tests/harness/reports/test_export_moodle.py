@@ -74,6 +74,21 @@ def test_points_are_scaled_to_the_maximum_grade(tmp_path: Path) -> None:
     assert "'Grade': the points are scaled from 10 to 5 points" in out.said
 
 
+@pytest.mark.parametrize("scale", [True, False])
+def test_points_above_the_maximum_are_not_written_and_reported(tmp_path: Path, scale: bool) -> None:
+    """Moodle skips such a grade without a message, and its owner would have none."""
+    (tmp_path / "results").mkdir()
+    given = '[[points]]\nperson = "Jane Doe"\nby = 1.5\nreason = "a bug"\n'
+    (tmp_path / "results/decisions.toml").write_text(given)
+    grades = scored("Jane Doe_11", 4, 6), scored("Bob_12", 4, 6)
+    out = filled(tmp_path, WORKSHEET, *grades, scale=scale)
+    column = out.column("Grade", "Identifier")
+    assert (column["Participant 11"], column["Participant 12"]) == ("", "10")
+    assert "filled 'Grade' in 1 of 3 rows" in out.said
+    assert "would skip, not written: 1\n  Participant 11 (Jane Doe): 11.5 of 10" in out.said
+    assert out.loses
+
+
 def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) -> None:
     """Moodle accepts only the language that it wrote. Headers stay, and decimals have a comma."""
     grades = scored("Jane Doe_11", 4, 1.5), scored("Lara Lost_13", 4, 6)

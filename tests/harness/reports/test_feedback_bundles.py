@@ -22,6 +22,7 @@ from click.testing import CliRunner, Result
 
 from grader.cli.command_line import cli
 from grader.core.submission import Author
+from grader.core.text import Refusal
 from grader.core.verdict import Carried, GradeStatus
 from grader.intake.discovery import discover
 from grader.reports.feedback import write_feedback
@@ -122,6 +123,29 @@ def test_no_platform_gets_feedback_under_the_name_of_somebody_else(tmp_path: Pat
     assert f"without feedback: {first}: the platform has it under another" in done.output
     (gone,) = before.keys() - members(place).keys()
     assert re.search("123|/1.json", gone)
+
+
+def test_a_submission_that_counts_for_somebody_else_goes_back_to_its_own_author_alone(
+    tmp_path: Path,
+):
+    """A platform knows one owner of a file. The other person's letter is named, and not sent."""
+    results = store_download(tmp_path / "download", MOODLE, tmp_path / "results")
+    with Store.open(results, "attention") as store:
+        first, second = store.submissions()[:2]
+        mine, yours = (store.people.authors[name][0] for name in (first, second))
+    decisions = results / "decisions.toml"
+    append_decision(decisions, "taken_instead", {"person": yours.id, "submission": first})
+    append_decision(decisions, "comment", {"person": mine.id, "text": "for me alone"})
+    append_decision(decisions, "comment", {"person": yours.id, "text": "for you alone"})
+    done = run_feedback(results, "--format", "moodle")
+    assert done.exit_code == 1
+    assert f"not for everybody: {first}: a decision takes it for {yours.name}" in done.output
+    (page,) = members(results / "feedback-moodle" / "moodle.zip").values()
+    assert b"for me alone" in page
+    assert b"for you alone" not in page
+    append_decision(decisions, "taken_instead", {"person": mine.id, "submission": second})
+    with pytest.raises(Refusal, match="nobody's feedback can be written for moodle"):
+        run_feedback(results, "--format", "moodle")
 
 
 def test_canvas_feedback_files_match_their_suffixes(tmp_path: Path):

@@ -1,11 +1,13 @@
 """The pages of a report in a real browser: they open from disk, and their controls work."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from grader.core.verdict import Aspect, Status
 from grader.reports.pages.report import write_report
 from grader.results.store import Store
 from tests.harness.marks import rest_slow
@@ -232,6 +234,24 @@ def test_a_page_has_one_section_for_each_cause(chromium: Browser, tmp_path: Path
             found.page.locator(".failing summary").click()
             expect(found.page.locator(".failing li:visible")).to_have_count(8)
             expect(found.page.locator("tbody a[href='#cause-0']")).to_have_count(8)
+
+
+def test_decided_points_leave_room_for_the_table_on_a_phone(chromium: Browser, tmp_path: Path):
+    """The last words of a row were cut where a decision had added a line to its points."""
+    wrong = with_a_shared_mistake()
+    right = {"status": Status.PASSED, "score": 1.0}
+    tests = (one._replace(**right) if one.aspect is Aspect.VALUES else one for one in wrong.tests)
+    folder = store_class(tmp_path / "results", iter([replace(wrong, tests=tuple(tests))]))
+    exercise = wrong.tests[0].exercise
+    (folder / "decisions.toml").write_text(
+        f'[[points]]\nperson = "everybody"\nexercise = "{exercise}"\nby = 1\nreason = "so"\n'
+    )
+    index = write_report(Store.read(folder), tmp_path / "pages").index
+    (page,) = (index.parent / "submissions").iterdir()
+    with opened(chromium, page, viewport=PHONE) as found:
+        assert found.page.locator("#exercises ~ .wide").evaluate(
+            "it => it.scrollWidth <= it.clientWidth"
+        )
 
 
 def test_nan_and_infinities_are_marked_in_pictures(chromium: Browser, report: Path):

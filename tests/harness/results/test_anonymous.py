@@ -20,6 +20,7 @@ from grader.core.verdict import Grade
 from grader.reports.pages.graded import Graded
 from grader.results.anonymous import AnonymousResults, Mask, numbered
 from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from grader.results.rows import People
 from grader.results.store import Store
@@ -296,6 +297,18 @@ def test_a_name_is_masked_in_every_order_of_its_words(text: str, shown: str):
     assert mask.text(text) == shown
 
 
+@pytest.mark.parametrize("name", ["Wei (Vivian) Chen", 'Wei "Vivian" Chen', "Chen, Wei (Vivian)"])
+def test_a_name_with_a_nickname_in_brackets_is_masked(name: str):
+    """Platforms write preferred names so. Brackets elsewhere still make two words no name."""
+    people = {"s": (Author(name),), "t": (Author("Mary Ann Smith"),)}
+    mask = Mask({"s": 200, "t": 300}, People(people))
+    shown = mask.text(f"by {name}: mary = ann(smith)")
+    assert shown.startswith("by Submission 200")
+    assert shown.endswith(": mary = ann(smith)")
+    assert not {"Wei", "Vivian", "Chen"} & {*re.findall(r"\w+", shown)}
+    assert mask.text("# Wei Chen") == "# Submission 200"
+
+
 @pytest.mark.parametrize("name", ["José Núñez", "प्रिया शर्मा", "مُحَمَّد عَلِيّ", "Hoàng Thị Ngọc"])
 @pytest.mark.parametrize(("known", "written"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFC", "NFC")])
 def test_a_name_with_accents_or_vowel_signs_is_masked(
@@ -327,6 +340,23 @@ def test_a_mask_covers_the_texts_of_any_plain_data():
     masked = mask.over(verdict._replace(message="by ann-lee"))
     assert (masked.message, masked.status) == ("by Submission 300", verdict.status)
     assert type(masked) is type(verdict)
+
+
+def test_an_absentee_has_one_label_in_a_decision_and_its_effect(tmp_path: Path):
+    """Another absentee, to whom a submission is given, moves nobody to another number."""
+    folder = store_talkative_class(tmp_path / "results", 2)
+    with Store.open(folder, "attention") as store:
+        name = next(iter(store.people.authors))
+        absent = Author("Wanda Absent"), Author("Zoë Away")
+        store.set_people(People(store.people.authors, absentees=absent))
+    (folder / "decisions.toml").write_text(
+        f'[[whose]]\nsubmission = "{name}"\nperson = "Wanda Absent"\n\n'
+        '[[excused]]\nperson = "Zoë Away"\nreason = "ill"\n'
+    )
+    results = AnonymousResults.of(Store.read(folder))
+    effect = effects(results, open_settling(results))[1]
+    assert effect.words == "excused: Absent 2: ill"
+    assert effect.lines == ["Absent 2: excused, handed in nothing"]
 
 
 def test_a_huge_numeric_id_takes_no_number(tmp_path: Path):

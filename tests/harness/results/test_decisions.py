@@ -27,6 +27,7 @@ from grader.results.decisions.decision import (
 )
 from grader.results.decisions.file import FORMS, append_decision, read_decisions, remove_decision
 from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import effects
 from tests.harness.export_fixtures import a_batch, scored
 
 pytestmark = pytest.mark.unit
@@ -139,6 +140,22 @@ def test_a_decision_about_an_unknown_person_test_or_exercise_is_refused(
     with pytest.raises(BadDecisions) as refused:
         open_settling(results)
     assert said in str(refused.value)
+
+
+def test_a_decision_that_a_later_one_replaces_claims_no_effect(tmp_path: Path) -> None:
+    """Otherwise the list names two submissions, each of which counts "and no other"."""
+    results = a_batch(
+        tmp_path,
+        *(scored(name, 4, 2) for name in ("a", "b", "c")),
+        authors={"a": [ALICE], "b": [BOB], "c": [JANE]},
+    )
+    tables = '[[taken_instead]]\nperson = "a"\nsubmission = "{}"\n\n'
+    file = write_decisions(tmp_path, tables.format("b") + tables.format("c"))
+    settling = open_settling(results)
+    first, second = (effect.in_short() for effect in effects(results, settling))
+    assert first == ["changes nobody's points"]
+    assert second == ["a: gets the grade of c and of no other"]
+    assert settling.taken == {"c": frozenset({f"{file.name}:5"})}
 
 
 def test_a_decision_by_a_shared_name_is_refused(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from grader.results.decisions.settlement import (
     in_words,
     lateness,
 )
+from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from grader.results.rows import People
 from grader.results.store import Store
@@ -237,6 +238,16 @@ def test_submission_times_can_come_from_a_table(tmp_path: Path) -> None:
         {"person": "g", "at": DUE, "reason": "by mail"},
     )
     assert settlements_by_name(results)["Bob Roe"].final == 80.0
+
+
+def test_a_decision_says_of_a_late_person_that_nothing_is_taken_off(tmp_path: Path) -> None:
+    """Free days were spent; a line with points alone did not say why it stands there."""
+    results = a_late_class(tmp_path, {})
+    file = tmp_path / "decisions.toml"
+    append_decision(file, "late_days", {"person": "11", "left": 3})
+    append_decision(file, "handed_in", {"person": "11", "at": DUE.replace(day=5)})
+    late = effects(results, open_settling(results))[1]
+    assert late.lines == ["Alice Apple: 80 points, late without a deduction"]
 
 
 def test_submission_times_are_read_from_a_gradescope_export(tmp_path: Path) -> None:
