@@ -373,7 +373,8 @@ def get_adamw_cls() -> type[Optimizer]:
     """The class of your AdamW, a `torch.optim.Optimizer`.
 
     Objects of it are made as those of `torch.optim.AdamW`: with `params`, and by keyword `lr`,
-    `betas`, `eps` and `weight_decay`.
+    `betas`, `eps` and `weight_decay`. Each group of parameters keeps its rate under `lr`, where a
+    schedule writes another one.
     """
     return optimizer.AdamW
 
@@ -396,7 +397,8 @@ def run_get_batch(
     dataset: token ids, `(n,)`, integers of any width.
     batch_size: the number of windows; context_length: the tokens in each.
     device: where both results lie, as `"cpu"`.
-    Returns the windows, and the same windows one token later: both `(batch_size, context_length)`.
+    Returns the windows, and the same windows one token later: both `(batch_size, context_length)`,
+    of int64 whatever the width of the integers in `dataset`.
     """
     return data.get_batch(dataset, batch_size, context_length, device)
 

@@ -177,6 +177,7 @@ _READS = re.compile(
     r"item|tolist|numpy|__(array|bool|int|float|index|contains)__|equal|allclose|nonzero|argwhere"
     r"|unique|masked_select|repeat_interleave"
 )
+_FILLS = ("masked_fill", "masked_fill_")
 _PRODUCTS = re.compile(r"(__r?)?matmul(__)?|(b|add|baddb)?mm|linear|einsum|conv[123]d")
 _SET_DATA = torch.Tensor.data.__set__  # type: ignore[attr-defined]
 _ON_TWO = "Expected all tensors to be on the same device, but found at least two devices,"
@@ -218,6 +219,8 @@ class LikeGPU(TorchFunctionMode):
             raise RuntimeError(f"{_ON_TWO} meta and cpu!")
         if on_two and func == _SET_DATA:
             return _set_data(*args)
+        if name in _FILLS and args and args[0].device.type == "meta":
+            args, kwargs = mapped((args, kwargs), _number_on_meta)
         try:
             return func(*args, **(kwargs or {}))
         except NotImplementedError as refusal:
@@ -232,6 +235,12 @@ class LikeGPU(TorchFunctionMode):
         torch.autocast.__init__ = self._autocast  # type: ignore[method-assign]
         if self._refusal and raised and not _OTHER_DEVICE.search(str(raised)):
             raise self._refusal
+
+
+def _number_on_meta(value: Any) -> Any:
+    """Returns a tensor of one number on the meta device: a GPU fills with one from the CPU, too."""
+    is_number = isinstance(value, torch.Tensor) and not value.ndim and value.dtype != torch.bool
+    return value.to("meta") if is_number else value
 
 
 def _set_data(tensor: torch.Tensor, value: torch.Tensor) -> None:

@@ -25,8 +25,8 @@ class AdamW(torch.optim.Optimizer):
 
     `torch.optim.Optimizer` does a part of it: hand it the parameters and a dict of the settings. It
     keeps them in `self.param_groups`, a list of dicts with the key "params" and one for each
-    setting, and gives `self.state[w]`, a dict of your own for each parameter, which is saved with
-    the optimizer.
+    setting. A schedule writes the rate of the next step under "lr". It also gives `self.state[w]`,
+    a dict of your own for each parameter, which is saved with the optimizer.
 
     Ask yourself:
     * In the first step, how large is the step, whatever the gradient is?

@@ -295,7 +295,8 @@ IMPORTS: tuple[ExceptionKind, ...] = (
     # The path of the tests' files comes from `grader/worker/marshalling.py`.
     kind(
         rf"FileNotFoundError: .*No such file or directory: '(?:…|[^'\n]*{GIVEN}\w+/\d+)/([^'\n]+)'",
-        "The tests passed the path {0}, and nothing was written there before.",
+        "There is no {0} in the folder of the tests' files. A later call finds only the file at "
+        "the very path that the tests pass.",
     ),
     kind(
         r"FileNotFoundError: .*No such file or directory: '(/[^'\n]{1,200})'",

@@ -133,6 +133,11 @@ DEVICES: tuple[ExceptionKind, ...] = (
         "The tensors of an operation must lie on one device. One of these was made without "
         "device=x.device, moved to another device, or kept from an earlier call.",
     ),
+    kind(
+        r"legacy constructor expects device type: cpu but device type: \w+ was passed",
+        "torch.Tensor(…), torch.LongTensor(…) and their like make tensors on the CPU only: "
+        "torch.tensor(…, device=…) takes any device.",
+    ),
 )
 
 

@@ -234,6 +234,31 @@ def test_weights_that_are_never_loaded_are_named_as_a_mistake(results):
     }
 
 
+FIRST_RATE = """
+import torch
+
+
+class AdamW(torch.optim.AdamW):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            group["lr"] = self.defaults["lr"]
+        return super().step(closure)
+
+
+def get_adamw_cls():
+    return AdamW
+"""
+
+
+def test_a_rate_that_never_changes_is_named_as_a_mistake(grader, tmp_path):
+    """No other mistake gives the same answers to all tests: it would leave both without a name."""
+    (tmp_path / "adapters.py").write_text(FIRST_RATE)
+    options = ("--format", "json", "--exercise=get_adamw_cls")
+    graded = json.loads(grader("run", tmp_path, *options, cwd=ASSIGNMENT).stdout)
+    named = {test["diagnosis"]["mistake"] for test in graded["tests"] if test["diagnosis"]}
+    assert named == {"adamw-rate-frozen"}
+
+
 @pytest.mark.parametrize("format_", ["csv", "json", "junit"])
 def test_results_are_exported(grader, results, format_):
     """The export is like that of the bundled assignment."""

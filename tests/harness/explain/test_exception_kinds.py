@@ -376,14 +376,14 @@ def test_a_relative_import_is_written_without_its_dot(source, written):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/tmp/grader-given-ab/2/out.pt", "The tests passed the path out.pt, and nothing was"),
-        ("…/out.pt", "The tests passed the path out.pt, and nothing was written there before."),
+        ("/tmp/grader-given-ab/2/out/w.pt", "There is no out/w.pt in the folder of the tests'"),
+        ("…/out.pt", "There is no out.pt in the folder of the tests' files. A later call"),
         ("/home/me/w.pt", "There is no /home/me/w.pt on the machine that runs the tests."),
         ("data/w.pt", "There is no data/w.pt here: a path that begins with a name"),
     ],
 )
 def test_a_missing_file_is_explained_by_the_kind_of_its_path(path, said):
-    """The tests' own path, another machine's, or one in what was handed in."""
+    """Below or beside the path that was passed, on another machine, or in what was handed in."""
     text = f"FileNotFoundError: [Errno 2] No such file or directory: '{path}'"
     assert sentence(text).startswith(said)
 

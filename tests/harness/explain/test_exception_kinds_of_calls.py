@@ -371,3 +371,14 @@ def test_an_optimizer_without_parameters_may_have_a_generator_that_was_read_befo
     """A check of the number of parameters uses it up."""
     said = sentence("ValueError: optimizer got an empty parameter list", "super().__init__(p, d)")
     assert "can be read only once: make a list of it first" in said
+
+
+@pytest.mark.parametrize("kind", [torch.Tensor, torch.LongTensor])
+def test_a_constructor_of_the_cpu_alone_is_named_with_the_one_for_all_devices(kind):
+    """The message calls it legacy, and tells of no other way."""
+    with pytest.raises(RuntimeError) as refused:
+        kind([1], device="meta")
+    assert sentence(f"RuntimeError: {refused.value}") == (
+        "torch.Tensor(…), torch.LongTensor(…) and their like make tensors on the CPU only: "
+        "torch.tensor(…, device=…) takes any device."
+    )

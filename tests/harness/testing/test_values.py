@@ -20,7 +20,7 @@ ASSIGNMENT = Path(__file__).parents[1] / "kinds_of_values"
 RIGHT = (ASSIGNMENT / "solutions" / "__init__.py").read_text("utf-8")
 
 RAISED = (
-    *("has no attribute", "is not callable", "unexpected keyword", "nothing was written there"),
+    *("has no attribute", "is not callable", "unexpected keyword", "folder of the tests' files"),
     *("KeyError", "its temporary folder", "division by zero", "File too large", "No space left"),
 )
 OBJECTS = ("tokenizer", "optimizer_class")
@@ -102,7 +102,7 @@ WRONG = [
     ("clipping", "parameters[0].grad = None", "the gradient is None, where a tensor of shape"),
     ("clipping", "parameters[0].data = parameters[0].grad = torch.ones(1)", "has shape [1]"),
     ("clipping", "parameters[-1].grad.mul_(2)", "has no attribute 'mul_'"),
-    ("save", "Path(str(out)).unlink(missing_ok=True)", "and nothing was written there before"),
+    ("save", "Path(str(out)).unlink(missing_ok=True)", "in the folder of the tests' files"),
     ("save", "torch.save({}, out)", "KeyError: 'model'"),
     ("save", "Path('/tmp/elsewhere').write_text('x')", "writes to its temporary folder"),
     ("load", "return '17'", "run_load must return an int, not the str '17'"),

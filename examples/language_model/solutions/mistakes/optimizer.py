@@ -153,13 +153,6 @@ class _DecayOfAll(AdamW):
         return super().step(closure)
 
 
-class _FirstOptions(AdamW):
-    """An AdamW that uses the constructor's options in every group."""
-
-    def move(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        super().move(parameter, state, self.defaults)
-
-
 def _first_rate(optimizer: AdamW, _group: dict[str, Any]) -> float:
     return optimizer.defaults["lr"]
 
@@ -288,13 +281,6 @@ MISTAKES = (
         "Which operation makes the second mean positive, whatever the gradients are?",
         _adamw(remember=_unsquared(lambda gradient: gradient)),
         _adamw(remember=_unsquared(torch.abs)),
-    ),
-    _mistake(
-        "adamw-groups-ignored",
-        "Your steps always use all settings that the optimizer was made with, instead of those of "
-        "each group of parameters.",
-        "Where does `torch.optim.Optimizer` keep the settings of each group?",
-        lambda: _FirstOptions,
     ),
     _mistake(
         "adamw-rate-frozen",
