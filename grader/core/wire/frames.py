@@ -58,7 +58,7 @@ MAX_TEXT = 8 << 20
 _SAME_HASH = 16
 # The most numbers as keys that are not ids from 0 on. Numbers of different hashes can be chosen to
 # share a dict's whole search for a free place: 60,000 would cost the judge half a minute.
-_SCATTERED = 1 << 13
+_SCATTERED = 1 << 14
 _LONGEST_NAME = 100
 _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
     "list": list,
