@@ -57,7 +57,8 @@ def multihead_self_attention_with_rope(
 ) -> Tensor:
     """Computes causal multi-head self-attention whose queries and keys are rotated by position."""
     if token_positions is None:
-        token_positions = torch.arange(in_features.shape[-2], device=in_features.device)
+        in_order = torch.arange(in_features.shape[-2], device=in_features.device)
+        token_positions = parts.positions_by_default(in_order)
     shared_by_heads = parts.multihead_positions(token_positions).unsqueeze(-2)
     weights = parts.projections_in_order(q_proj_weight, k_proj_weight, v_proj_weight)
     heads = _projected_heads(parts, in_features, weights, num_heads)

@@ -55,6 +55,7 @@ class Parts:
     rotate: Callable[[Tensor, Tensor], Tensor] = steps.rotate
     rotated_roles: tuple[str, ...] = ("queries", "keys")
     multihead_positions: Callable[[Tensor], Tensor] = steps.as_given
+    positions_by_default: Callable[[Tensor], Tensor] = steps.as_given
 
     arrange_block: Callable[..., Tensor] = steps.pre_norm
     norms_in_order: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] = steps.norms_in_order

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..steps import rope_frequencies, rotate
-from .mistake import MULTIHEAD_ROPE, ROTATED, WITH_ROPE, Mistake, Way, ways
+from .mistake import MULTIHEAD_ROPE, ROTATED, WHOLE, WITH_ROPE, Mistake, Way, ways
 
 _ROPE = ("run_rope",)
 
@@ -176,5 +176,14 @@ MISTAKES = (
         "passed.",
         "Follow the positions from the caller to the rotation: do they arrive there?",
         ways(Way((MULTIHEAD_ROPE,), {"multihead_positions": _in_order})),
+    ),
+    Mistake(
+        "rope-needs-positions",
+        "Without token_positions your attention rotates nothing, although the tokens then stand "
+        "at 0, 1, 2, ...",
+        "Which positions does None stand for, and what does your code do without token_positions?",
+        # Position 0 has no rotation.
+        ways(Way(WITH_ROPE, {"positions_by_default": torch.zeros_like})),
+        echoes=WHOLE,
     ),
 )
