@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from grader.authoring.mutated_solutions import REFERENCES, Functions, Reach, RightPrograms, Role
-from grader.authoring.verification import GivenFunctions
+from grader.authoring.verification import answering
 from grader.core.names import CPU
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
@@ -201,9 +201,9 @@ class MutantRunner:
         """Returns the first test that fails, of all exercises whose tests call the function."""
         name, adapter = role
         others = {**self._right[REFERENCES], adapter: edited[name][adapter]}
-        examinee = GivenFunctions(self._root, edited[name], others)
+        ask = answering(self._root, edited[name], others)
         for exercise in self._reach.exercises(adapter):
-            for verdict in self._judge.grade(examinee, (exercise,)):
+            for verdict in self._judge.grade(ask, (exercise,)):
                 if verdict.status is not Status.PASSED:
                     return verdict.id
         return None
