@@ -192,14 +192,6 @@ def test_the_bare_command_prints_all_groups_of_commands():
     assert rows == ["  batch           Grade a class."]
 
 
-def test_an_old_spelling_runs_and_is_told_once(tmp_path):
-    """The note precedes the command's own sentence."""
-    done = grader_here("tests", "weak", tmp_path / "none")
-    note, refusal = done.stderr.splitlines()
-    assert note.startswith("`grader tests weak RESULTS` is now `grader report RESULTS --details`")
-    assert refusal.startswith("grader: ")
-
-
 def test_a_character_that_the_terminal_cannot_show_is_printed_as_an_escape(tmp_path):
     """A student's name must not stop a command."""
     done = grader_here("export", tmp_path / "王", "--format", "csv", encoding="latin-1")
