@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -414,28 +414,23 @@ class MissingExplanations:
                 apply_names(self._store)
 
 
-def explain_folder(
-    out: Path,
-    assignment: Assignment,
-    pools: Pools,
-    begin: Callable[[MissingExplanations], None],
-    seconds: float | None = None,
-) -> Generator[Explained]:
-    """Adds the missing words to a folder of results; calls `begin` with the work first.
+@contextlib.contextmanager
+def open_explanations(
+    out: Path, assignment: Assignment, seconds: float | None = None
+) -> Iterator[MissingExplanations]:
+    """Provides the missing explanations of a folder of results, and writes `results.jsonl` at last.
 
     `seconds` is the time for one submission; by default the batch's.
 
     Raises:
         StoreError: if there are no such results, or they cannot be written.
-        BadAssignment: if the assignment's tests cannot be run.
         NothingToGrade: if the submissions are no longer where they were.
     """
     Store.read(out)
     with Store.open(out, assignment.name) as store:
-        explanation = MissingExplanations(store, assignment, seconds)
-        begin(explanation)
+        missing = MissingExplanations(store, assignment, seconds)
         try:
-            yield from explanation.words(pools)
+            yield missing
         finally:
             store.update_jsonl(out / LINES)
 
