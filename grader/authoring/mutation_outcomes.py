@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import torch
@@ -31,26 +30,10 @@ _ROUNDING = 1e-11
 _ROUGHLY = 0.02
 _MOST_PRECISE = 24
 
-SAME_CODE = "the same bytecode"
 SAME_ANSWERS = "the same answers to the last bit"
 SAME_BUT_FOR_ROUNDING = "the same answers within rounding"
 
 Function = Callable[..., Any]
-
-
-def same_code(one: CodeType, other: CodeType) -> bool:
-    """Returns whether two modules have the same bytecode, apart from line numbers."""
-    return _essence(one) == _essence(other)
-
-
-def _essence(code: CodeType) -> Hashable:
-    constants = tuple(
-        _essence(value) if isinstance(value, CodeType) else (type(value), repr(value))
-        for value in code.co_consts
-    )
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    counts = (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_flags)
-    return code.co_code, constants, names, counts, code.co_exceptiontable
 
 
 def answers(
@@ -165,8 +148,6 @@ class MutantRunner:
         """
         programs, module = self._programs, candidate.module
         code = programs.compiled(module, candidate.edit.applied(programs.source(module)))
-        if same_code(code, programs.code(module)):
-            return MutationOutcome(Fate.EQUIVALENT, SAME_CODE)
         try:
             edited = programs.load({module: code})
         except (Exception, SystemExit):
