@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from grader.core.files import new_scratch
@@ -101,8 +101,6 @@ _POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; "
     "base-uri 'none'; form-action 'none'"
 )
-# Inside a script element only `<` can begin markup; in JSON it and the others may be escaped.
-_ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +127,7 @@ def render(template: str, **content: object) -> str:
 
 def as_json(data: object) -> Markup:
     """Returns JSON for a script element that holds data: nothing in it can end the element."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return Markup(text.translate(_ESCAPED))
+    return htmlsafe_json_dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def percent(share: float) -> int:
