@@ -23,7 +23,7 @@ from grader.core.text import one_line, points, quantity
 from grader.core.verdict import Grade, GradeStatus, name_of_test
 from grader.core.wire import ROW_MARKS
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
-from grader.reports.standing import complaint, complaints, listed
+from grader.reports.standing import complaint, complaints
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling
 from grader.results.results import Outline, Results
@@ -154,11 +154,11 @@ def _row_in_words(row: list[float]) -> str:
 
 def _group(group: AnswerCluster, called: str | None) -> Iterator[str]:
     yield f"{group.id}  {heading(group, called)}"
-    yield f"    who:   {listed(group.members, _MOST_MEMBERS, 80)}"
+    yield f"    who:   {several([*group.members], shown=_MOST_MEMBERS)}"
     if group.also:
         others = [one.exercise for one in group.also]
-        yield f"    also:  {listed(others, _MOST_MEMBERS, 80)}"
-    yield f"    tests: {listed(map(name_of_test, group.tests), _MOST_TESTS, 80)}"
+        yield f"    also:  {several(others, shown=_MOST_MEMBERS)}"
+    yield f"    tests: {several([*map(name_of_test, group.tests)], shown=_MOST_TESTS)}"
     yield f"    case:  {one_line(case_in_words(group.smallest), 300)}"
 
 
