@@ -87,7 +87,7 @@ class Batch:
         for task in self.waiting:
             if task.entry.name not in known:  # a batch that is stopped leaves nobody out
                 store.add(task.ungraded(settings, _WAITING), task.key, task.position)
-        store.set_late_rule(assignment.late)
+        store.remember(late=assignment.late.as_json() if assignment.late else None)
 
     @property
     def wordless(self) -> list[str]:
@@ -170,8 +170,8 @@ def open_batch(
         if earlier is not None and store.finished():
             _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
             settings = replace(settings, seed=earlier["seed"])
-        store.set_options(replace(options, seed=settings.seed).as_json())
-        store.set_paths([str(path.absolute()) for path in paths])
+        told = replace(options, seed=settings.seed).as_json()
+        store.remember(options=told, paths=[str(path.absolute()) for path in paths])
         try:
             yield Batch(store, settings, discovery, assignment)
         finally:
@@ -239,7 +239,7 @@ def _remember(store: Store, discovery: Discovery) -> None:
         unsure | dict(discovery.unsure),
     )
     store.set_people(people)
-    store.set_downloads(downloads | {entry.name: entry.downloaded_as for entry in entries})
+    store.remember(downloads=downloads | {entry.name: entry.downloaded_as for entry in entries})
 
 
 def _gone(store: Store, discovery: Discovery) -> list[str]:

@@ -165,7 +165,7 @@ class Results:
             return found
 
     def options(self) -> dict[str, Any] | None:
-        """Returns the options of the batch that `Store.set_options` stored, if any."""
+        """Returns the options of the batch that `Store.remember` stored, if any."""
         found: dict[str, Any] | None = self._of_the_batch("options", dict)
         return found
 

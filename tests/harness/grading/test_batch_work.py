@@ -489,7 +489,7 @@ def test_a_folder_with_all_words_needs_no_submission(course):
 
 def test_a_folder_without_a_batch_has_nothing_to_explain(course):
     with Store.open(course.out, "tiny") as store:
-        store.set_paths([])
+        store.remember(paths=[])
     with pytest.raises(StoreError, match="no batch was run over these results"):
         words_for(course)
     with (

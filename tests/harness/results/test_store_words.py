@@ -283,17 +283,17 @@ def test_the_facts_of_a_batch_are_kept_and_change_its_state_only_once(tmp_path: 
     states = []
     for _ in range(2):
         with Store.open(tmp_path, "attention") as store:
-            store.set_options({"seed": 7})
-            store.set_paths(["class"])
-            store.set_downloads({"ann": ("a.zip",)})
-            store.set_late_rule(None)
+            store.remember(options={"seed": 7})
+            store.remember(paths=["class"])
+            store.remember(downloads={"ann": ("a.zip",)})
+            store.remember(late=None)
         states.append(Store.read(tmp_path).state)
     results = Store.read(tmp_path)
     assert (results.options(), results.paths()) == ({"seed": 7}, ["class"])
     assert results.downloads() == {"ann": ("a.zip",)}
     assert states[0] == states[1] != ""
     with Store.open(tmp_path, "attention") as store:
-        store.set_paths(["elsewhere"])
+        store.remember(paths=["elsewhere"])
     assert Store.read(tmp_path).state != states[0]
 
 
