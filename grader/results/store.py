@@ -18,16 +18,15 @@ from grader.core.verdict import Grade, Status
 from grader.results.database import (
     FILE,
     StoreError,
-    are_current,
     check,
     connect,
     create,
     lock_folder,
-    note_lines,
     reading,
     refuse_foreign_lines,
     saying,
     set_value,
+    stamp_of,
     tables,
     transaction,
     value_of,
@@ -309,12 +308,12 @@ class Store(Results):
             StoreError: if it cannot be written.
         """
         with self._one_at_a_time, reading(self.file):
-            if are_current(self._database, path):
-                return
             state = value_of(self._database, "state")
+            if (stamp := stamp_of(state, path)) and stamp == value_of(self._database, "lines"):
+                return
         self.write_jsonl(path)
         with self._one_at_a_time, saying(self.file, "written"), transaction(self._database):
-            note_lines(self._database, path, state)
+            set_value(self._database, "lines", stamp_of(state, path))
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:

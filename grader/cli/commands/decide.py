@@ -335,7 +335,7 @@ def _part(folder: Path, what: str | None) -> dict[str, Any]:
             known.exercise(what)
         except UnknownName as no_exercise:
             is_test = "::" in what or what.startswith("test")
-            raise BadDecisions(str(no_test if is_test else no_exercise)) from None
+            raise (no_test if is_test else no_exercise) from None
     return {"test": what}
 
 
@@ -348,11 +348,8 @@ def _write(folder: Path, kind: str, who: str | None, **table: Any) -> None:
     results = Store.read(folder)
     known, file = ClassList(results), folder / NAME
     named = [key for key in ("person", "submission") if key in table]
-    try:
-        for key in named:
-            known.require_clear(table[key])
-    except UnknownName as reason:
-        raise BadDecisions(str(reason)) from None
+    for key in named:
+        known.require_clear(table[key])
     for key in named:
         if submission := known.by_number(table[key]):
             # A decision by an anonymous number shows no name, neither here nor in the file. The
@@ -364,10 +361,7 @@ def _write(folder: Path, kind: str, who: str | None, **table: Any) -> None:
     if wrong:
         raise BadDecisions("; ".join(wrong))
     decision = decision_of(kind, found, file.name, 0)
-    try:
-        [*aim(decision, known)]
-    except UnknownName as reason:
-        raise BadDecisions(str(reason)) from None
+    [*aim(decision, known)]
     until, rule = getattr(decision, "until", None), late_rule(Store.read(folder), Path())
     if until and rule and rule.local(until) <= (due := rule.local(rule.due)):
         raise BadDecisions(f"until must be after the due date, {due:%Y-%m-%dT%H:%M %Z}")

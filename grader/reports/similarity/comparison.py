@@ -135,7 +135,7 @@ def compare(
         _add_others(collection, other)
     for repository in repositories:
         name = repository.resolve().name or str(repository)
-        collection.found.append(Compared(name, "repository", _single(repository)))
+        collection.found.append(Compared(name, "repository", single(repository)))
     return _compared(collection, assignment, given, most, advance)
 
 
@@ -147,7 +147,7 @@ def _compared(
     advance: Callable[[int], None] | None,
 ) -> SimilarPairs:
     handed_out = [assignment.root / part for part in _HANDED_OUT]
-    entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
+    entries = [single(path) for path in (*filter(Path.exists, handed_out), *given)]
     with SourcesClient() as client:
         known = [_known(client, entry) for entry in entries]
         digests = frozenset(file.digest for one in known for file in one.files)
@@ -196,7 +196,7 @@ def _add_others(collection: Collection, folder: Path) -> None:
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
     except NothingToGrade as error:
         if not is_there:
-            raise Refusal(str(error)) from error
+            raise
         why = str(error)
         if is_results:
             why = (
@@ -215,13 +215,6 @@ def _entries(results: Results) -> Sequence[Entry]:
     adapters = str(options.get("adapters", _ADAPTERS))
     there = discover([Path(path) for path in results.paths()], adapters, results.folder).entries
     return [*under_graded_names(there, results.submission_hashes(), fingerprint)]
-
-
-def _single(path: Path) -> Entry:
-    try:
-        return single(path)
-    except NothingToGrade as error:
-        raise Refusal(str(error)) from error
 
 
 def _read_all(
