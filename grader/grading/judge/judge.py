@@ -12,7 +12,7 @@ from grader.core.names import CPU
 from grader.core.processes import is_of_memory, machine_has
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import CarryForward, Paid, gated, ungated
+from grader.grading.judge.carry_forward import CarriedPoints, CarryForward, gated, ungated
 from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
@@ -82,7 +82,7 @@ class Judge:
             if exercises is None or test.exercise in exercises
         )
 
-    def carried(self, verdicts: Sequence[Verdict], ask: Ask) -> dict[str, Paid]:
+    def carried(self, verdicts: Sequence[Verdict], ask: Ask) -> dict[str, CarriedPoints]:
         """Returns, by exercise, the roots at which the last submission's mistakes are deducted.
 
         Nothing more is found once the answers took too long to examine.

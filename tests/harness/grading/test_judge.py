@@ -15,7 +15,7 @@ from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge import judge as judges
 from grader.grading.judge import variants as known
-from grader.grading.judge.carry_forward import CarriedPoints, Paid
+from grader.grading.judge.carry_forward import CarriedPoints
 from grader.grading.judge.judge import Judge
 from grader.grading.judge.variants import Way
 from grader.testing.handles.handle import BrokenReference
@@ -257,8 +257,8 @@ def test_points_come_back_although_answers_were_dropped(course):
         judge, wrong = Judge(suite, 7), Answers(TRIPLED)
         verdicts = [*judge.grade(wrong)]
         # One test of the root's values does not hold even for the mistake itself.
-        expected = {"run_count": Paid("run_double", CarriedPoints(
-            Way("tripled", "run_count", 0), frozenset({COUNTS, MORE})))}  # fmt: skip
+        tripled, both = Way("tripled", "run_count", 0), frozenset({COUNTS, MORE})
+        expected = {"run_count": CarriedPoints(tripled, both, "run_double")}
         assert judge.carried(verdicts, wrong) == expected
         calls = len(wrong.calls)
         judge._failed.clear()
