@@ -12,8 +12,7 @@ import contextlib
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -103,21 +102,15 @@ _POLICY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Assets:
-    """A page's one style and one script, and the policy that allows those and nothing else."""
-
-    style: Markup
-    script: Markup
-    policy: str
-
-
 @cache
-def assets(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Assets:
-    """Returns the assets made from these files of the package, in their order."""
+def assets(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Mapping[str, str]:
+    """Returns a page's style and script, and the policy that allows those and nothing else.
+
+    They are made from these files of the package, in their order.
+    """
     style, script = "\n".join(map(_text, styles)), "\n".join(map(_text, scripts))
     policy = _POLICY.format(script=_hash(script), style=_hash(style))
-    return Assets(Markup(style), Markup(script), policy)
+    return {"style": Markup(style), "script": Markup(script), "policy": policy}
 
 
 def render(template: str, **content: object) -> str:
