@@ -118,7 +118,7 @@ def test_a_stopped_batch_leaves_the_submissions_that_it_did_not_reach_as_not_gra
     told = [found, [course.submissions], course.out, course.assignment]
     with open_batch(*told, SEVEN) as batch, contextlib.closing(batch.results(course.jobs)) as ours:
         assert next(ours).submission == "alice"
-    assert [(row.submission, row.status) for row in Store.read(course.out).outlines()] == [
+    assert [(row.submission, row.status) for row in Store.read(course.out).grades()] == [
         ("alice", GradeStatus.GRADED),
         ("bob", GradeStatus.NOT_GRADED),
         ("carol", GradeStatus.NOT_GRADED),

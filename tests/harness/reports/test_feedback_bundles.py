@@ -312,7 +312,7 @@ def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if form == "folders":
         places = [path for path in folder.iterdir() if path.is_dir()]
-        assert len(places) == len(stored.outlines())
+        assert len(places) == len(stored.submissions())
         return [
             (place.name, file.read_text("utf-8")) for place in places for file in place.iterdir()
         ]

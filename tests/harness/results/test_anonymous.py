@@ -76,7 +76,7 @@ def all_names(results: Results) -> set[str]:
         *(a for own in results.people.authors.values() for a in own),
         *results.people.absentees,
     ]
-    names = {outline.submission for outline in results.outlines()}
+    names = {*results.submissions()}
     turned = {", ".join(reversed(person.name.split())) for person in people}
     return names | turned | {t for a in people for t in (a.name, a.id, a.email)}
 
@@ -110,7 +110,7 @@ def test_an_anonymous_report_of_changes_contains_no_name(tmp_path: Path):
     run_grader("report", after, "--against", before, "--anonymous")
     report = after / "report-anonymous"
     text = "\n".join(path.read_text("utf-8") for path in report.rglob("*.html"))
-    names = {outline.submission for outline in Store.read(before).outlines()}
+    names = Store.read(before).submissions()
     assert not [name for name in names if name in text]
     assert (report / "changes.html").exists()
 

@@ -24,7 +24,6 @@ from grader.core.verdict import (
     Where,
 )
 from grader.results.earlier import EarlierGrade, went_wrong
-from grader.results.results import Outline
 from grader.results.store import Store
 
 pytestmark = pytest.mark.unit
@@ -259,15 +258,10 @@ def test_grades_are_read_as_they_were_stored_and_explained(tmp_path: Path) -> No
     assert results.grade("nobody") is None
 
 
-def test_an_outline_of_an_incomplete_grade_is_not_graded(tmp_path: Path) -> None:
-    """A single test that was not judged is enough."""
+def test_submissions_their_hashes_and_tests_are_read_in_class_order(tmp_path: Path) -> None:
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("bob", X2, a_verdict("x3", Status.NOT_GRADED)), "k", 1)
         store.add(a_grade("ann", X1, status=GradeStatus.UNREADABLE), "k", 0)
-        assert store.outlines() == [
-            Outline("ann", GradeStatus.UNREADABLE, 1.0, 3.0),
-            Outline("bob", GradeStatus.NOT_GRADED, 1.0, 3.0),
-        ]
         assert store.submissions() == ["ann", "bob"]
         assert store.submission_hashes() == {"ann": "hash of ann", "bob": "hash of bob"}
         assert store.tests() == {"t.py::x2": "run_x", "t.py::x3": "run_x", "t.py::x1": "run_x"}
