@@ -92,9 +92,7 @@ def batch(
     Results are kept in RESULTS as they arrive. Run the command again with the same RESULTS to grade
     only new or changed submissions, with the seed of the first run.
     """
-    assignment, options = chosen_options(
-        assignment_folder, paths, require_isolation=False, **chosen
-    )
+    assignment, options = chosen_options(assignment_folder, paths, **chosen)
     people = None if roster is None else read_roster(roster)
     discovery = discover(paths, options.adapters, out)
     attribution = None if people is None else attribute(discovery.entries, people)
