@@ -34,7 +34,7 @@ class Collected:
         self._answers = DirectCalls(importlib.import_module("solutions"), ROOT)
         self.calls: list[Call] = []
 
-    def ask(self, call: Call) -> Answer:
+    def __call__(self, call: Call) -> Answer:
         """Returns the reference's answer."""
         self.calls.append(call)
         return self._answers(call)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from grader.authoring.verification import GivenFunctions
+from grader.authoring.verification import answering
 from grader.core.assignment import BadAssignment
 from grader.core.names import CPU, is_adapter
 from grader.core.verdict import Status
@@ -156,22 +156,26 @@ class Reach:
 
 
 class _Tracing:
-    """An examinee with given functions that records calls, and the lines that these run."""
+    """The `ask` of a program's functions; it records calls, and the lines that these run."""
 
     def __init__(
-        self, name: str, examinee: GivenFunctions, modules: Mapping[str, str], reach: Reach
+        self,
+        name: str,
+        answer: Callable[[Call], Answer],
+        modules: Mapping[str, str],
+        reach: Reach,
     ) -> None:
         self._name = name
-        self._examinee = examinee
+        self._answer = answer
         self._modules = modules
         self._reach = reach
         self._seen: set[bytes] = set()
         self.is_further = False
 
-    def ask(self, call: Call) -> Answer:
+    def __call__(self, call: Call) -> Answer:
         """Returns the function's answer to a call."""
         if not call.adapter:
-            return self._examinee.ask(call)
+            return self._answer(call)
         self._reach.asking[call.adapter].add(call.exercise or call.adapter)
         known = encode_call(replace(call, frame=None))
         if self._name == REFERENCES and known not in self._seen:
@@ -183,7 +187,7 @@ class _Tracing:
         # The references answer what a variant's tests ask of other adapters.
         name = REFERENCES if call.exercise else self._name
         with self._traced((name, call.adapter)):
-            return self._examinee.ask(call)
+            return self._answer(call)
 
     @contextmanager
     def _traced(self, role: Role) -> Iterator[None]:
@@ -223,8 +227,8 @@ def reach_of(
     reach = Reach({module: defaultdict(set) for module in programs.files})
     right = programs.load({})
     for name, functions in right.items():
-        examinee = GivenFunctions(root, functions, right[REFERENCES])
-        tracing = _Tracing(name, examinee, modules, reach)
+        answer = answering(root, functions, right[REFERENCES])
+        tracing = _Tracing(name, answer, modules, reach)
         own = functions.keys() & exercises
         for verdict in judge.grade(tracing, own):
             if verdict.status is not Status.PASSED:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import torch
 
 from grader.authoring.mutated_solutions import REFERENCES, Functions, Reach, RightPrograms, Role
-from grader.authoring.verification import GivenFunctions
+from grader.authoring.verification import answering
 from grader.core.names import CPU
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
@@ -31,26 +30,10 @@ _ROUNDING = 1e-11
 _ROUGHLY = 0.02
 _MOST_PRECISE = 24
 
-SAME_CODE = "the same bytecode"
 SAME_ANSWERS = "the same answers to the last bit"
 SAME_BUT_FOR_ROUNDING = "the same answers within rounding"
 
 Function = Callable[..., Any]
-
-
-def same_code(one: CodeType, other: CodeType) -> bool:
-    """Returns whether two modules have the same bytecode, apart from line numbers."""
-    return _essence(one) == _essence(other)
-
-
-def _essence(code: CodeType) -> Hashable:
-    constants = tuple(
-        _essence(value) if isinstance(value, CodeType) else (type(value), repr(value))
-        for value in code.co_consts
-    )
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    counts = (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_flags)
-    return code.co_code, constants, names, counts, code.co_exceptiontable
 
 
 def answers(
@@ -165,8 +148,6 @@ class MutantRunner:
         """
         programs, module = self._programs, candidate.module
         code = programs.compiled(module, candidate.edit.applied(programs.source(module)))
-        if same_code(code, programs.code(module)):
-            return MutationOutcome(Fate.EQUIVALENT, SAME_CODE)
         try:
             edited = programs.load({module: code})
         except (Exception, SystemExit):
@@ -201,9 +182,9 @@ class MutantRunner:
         """Returns the first test that fails, of all exercises whose tests call the function."""
         name, adapter = role
         others = {**self._right[REFERENCES], adapter: edited[name][adapter]}
-        examinee = GivenFunctions(self._root, edited[name], others)
+        ask = answering(self._root, edited[name], others)
         for exercise in self._reach.exercises(adapter):
-            for verdict in self._judge.grade(examinee, (exercise,)):
+            for verdict in self._judge.grade(ask, (exercise,)):
                 if verdict.status is not Status.PASSED:
                     return verdict.id
         return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.authoring.forked_tasks import Children
-from grader.authoring.verification import GivenFunctions, wrong_functions
+from grader.authoring.verification import answering, wrong_functions
 from grader.core.assignment import Assignment
 from grader.core.points import total
 from grader.core.verdict import Aspect, Status, Verdict
@@ -146,15 +146,13 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
 
     values = Counter(one.exercise for one in suite.tests.values() if one.aspect is Aspect.VALUES)
     # Load the modules that torch loads lazily here, once for all children.
-    list(Judge(suite, SEED).grade(GivenFunctions(root, references)))
+    list(Judge(suite, SEED).grade(answering(root, references)))
 
     def examine(task: tuple[str, int]) -> list[SeedResult]:
         exercise, seed = task
         judge = Judge(suite, seed, stops_at_failures=True)
         return [
-            _graded(
-                judge, GivenFunctions(root, one.functions, references), exercise, values[exercise]
-            )
+            _graded(judge, answering(root, one.functions, references), exercise, values[exercise])
             for one in subjects[exercise]
         ]
 
@@ -193,23 +191,16 @@ def _subjects(references: Mapping[str, Callable[..., object]]) -> Iterator[Subje
             yield Subject(name, exercise, False, {exercise: one.function})
 
 
-class _Digesting:
-    """An examinee whose answers have digests, so that the judge judges equal answers only once."""
-
-    def __init__(self, functions: GivenFunctions) -> None:
-        self._functions = functions
-
-    def ask(self, call: Call) -> Answer:
-        """Returns the functions' answer, with its digest."""
-        answer = self._functions.ask(call)
-        frame = encode_answer(answer)
-        return replace(answer, digest=hashlib.sha256(frame).digest(), size=len(frame))
+def _digested(answer: Answer) -> Answer:
+    """Returns the answer with its digest: the judge judges equal answers only once."""
+    frame = encode_answer(answer)
+    return replace(answer, digest=hashlib.sha256(frame).digest(), size=len(frame))
 
 
-def _graded(judge: Judge, functions: GivenFunctions, exercise: str, values: int) -> SeedResult:
+def _graded(judge: Judge, ask: Callable[[Call], Answer], exercise: str, values: int) -> SeedResult:
     """Grades one exercise; stops after its `values` tests of values if none of them passes."""
     verdicts: list[Verdict] = []
-    for verdict in judge.grade(_Digesting(functions), (exercise,)):
+    for verdict in judge.grade(lambda call: _digested(ask(call)), (exercise,)):
         verdicts.append(verdict)
         if len(verdicts) == values and not any(_passed(one) for one in verdicts):
             break

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -134,62 +134,23 @@ class Verification:
         return not any((*of_tests, *of_files, self.uncaught, self.misnamed))
 
 
-class GivenFunctions:
-    """An examinee that answers the calls of tests with given functions, by exercise.
+def answering(
+    root: Path,
+    functions: Mapping[str, Function],
+    references: Mapping[str, Function] | None = None,
+) -> Callable[[Call], Answer]:
+    """Returns the `ask` that answers the calls of tests with given functions, by exercise.
 
     If the tests of an exercise also call other adapters, `references` answer these calls.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        functions: Mapping[str, Function],
-        references: Mapping[str, Function] | None = None,
-    ) -> None:
-        self._root = root
-        self._functions = functions
-        self._references = references or functions
-        self._calls: dict[str, DirectCalls] = {}
+    @functools.cache
+    def calls_of(exercise: str) -> DirectCalls:
+        own = {name: one for name, one in (references or functions).items() if name != exercise}
+        own |= {exercise: functions[exercise]} if exercise in functions else {}
+        return DirectCalls(SimpleNamespace(**own), root)
 
-    def ask(self, call: Call) -> Answer:
-        """Returns the answer of the function that belongs to the call's exercise."""
-        exercise = call.exercise or call.adapter
-        if exercise not in self._calls:
-            module = ModuleType("adapters")
-            vars(module).update(self._references)
-            vars(module).pop(exercise, None)
-            if exercise in self._functions:
-                setattr(module, exercise, self._functions[exercise])
-            self._calls[exercise] = DirectCalls(module, self._root)
-        return self._calls[exercise](call)
-
-
-class Remembering:
-    """An examinee that answers with given functions, and remembers the answer to each call."""
-
-    def __init__(self, functions: GivenFunctions) -> None:
-        self._functions = functions
-        self.answers: dict[bytes, Answer] = {}
-
-    def ask(self, call: Call) -> Answer:
-        """Returns the functions' answer, and remembers it."""
-        answer = self._functions.ask(call)
-        # Calls that differ only in their random numbers are the same key: keep the first answer.
-        self.answers.setdefault(_asked(call), answer)
-        return answer
-
-
-class Remembered:
-    """An examinee that answers only the calls with a remembered answer."""
-
-    def __init__(self, answers: Mapping[bytes, Answer]) -> None:
-        self._answers = answers
-
-    def ask(self, call: Call) -> Answer:
-        """Returns the remembered answer; raises StudentFault if there is none."""
-        if _asked(call) not in self._answers:
-            raise StudentFault(Status.FAILED, f"{call.adapter} was never called like this")
-        return self._answers[_asked(call)]
+    return lambda call: calls_of(call.exercise or call.adapter)(call)
 
 
 def _asked(call: Call) -> bytes:
@@ -217,35 +178,43 @@ def _verification(suite: Suite) -> Verification:
     explainer = Explainer(suite, load_mistakes(root, suite.references))
     _check_wrong_functions(suite)
     solutions = load_references(root)
-    references = Remembering(GivenFunctions(root, solutions))
-    right = list(judge.grade(references))
+    references = answering(root, solutions)
+    answers: dict[bytes, Answer] = {}
+
+    def remembering(call: Call) -> Answer:
+        # Calls that differ only in their random numbers are the same key: keep the first answer.
+        answer = references(call)
+        answers.setdefault(_asked(call), answer)
+        return answer
+
+    right = list(judge.grade(remembering))
     unjust = [
-        f"{verdict.id}: {_reason(suite, verdict, references.ask)}"
+        f"{verdict.id}: {_reason(suite, verdict, references)}"
         for verdict in right
         if verdict.status is not Status.PASSED
     ]
     narrow = [
-        (variant.name, f"{verdict.id}: {_reason(suite, verdict, examinee.ask)}")
+        (variant.name, f"{verdict.id}: {_reason(suite, verdict, ask)}")
         for variant in listed_in("solutions.variants", "VARIANTS")
-        for examinee in [GivenFunctions(root, variant.functions, solutions)]
-        for verdict in judge.grade(examinee, variant.functions)
+        for ask in [answering(root, variant.functions, solutions)]
+        for verdict in judge.grade(ask, variant.functions)
         if verdict.status is not Status.PASSED
     ]
     trials: list[MistakeTrial] = []
     failed: set[str] = set()
     for exercise, several in wrong_functions().items():
         for wrong in several:
-            examinee = GivenFunctions(root, {exercise: wrong.function}, solutions)
-            verdicts = list(judge.grade(examinee, (exercise,)))
+            ask = answering(root, {exercise: wrong.function}, solutions)
+            verdicts = list(judge.grade(ask, (exercise,)))
             statuses = {verdict.id: verdict.status for verdict in verdicts}
-            named, cases = explainer.names(examinee.ask, statuses)
+            named, cases = explainer.names(ask, statuses)
             shown = cases.get(exercise, 0)
             trials.append(_trial(wrong, exercise, verdicts, named.get(exercise), shown))
             failed |= set(trials[-1].caught_by)
     idle = [verdict.id for verdict in right if verdict.id not in failed]
-    remembered = tuple(_remembered(suite, references.answers))
+    remembered = tuple(_remembered(suite, answers))
     found = (tuple(unjust), tuple(narrow), tuple(idle), remembered, tuple(trials))
-    unlike = tuple(_unlike(suite, explainer, references.ask))
+    unlike = tuple(_unlike(suite, explainer, references))
     unknown = tuple(unknown_names(suite.assignment.forbidden))
     outdated = () if unjust else tuple(outdated_fixtures(suite))
     return Verification(*found, _apart(suite.foundations), unlike, unknown, outdated)
@@ -256,12 +225,18 @@ def _remembered(suite: Suite, answers: Mapping[bytes, Answer]) -> list[str]:
 
     If a test draws one of a few numbers, some draw asks the same again by chance.
     """
+
+    def ask(call: Call) -> Answer:
+        if _asked(call) not in answers:
+            raise StudentFault(Status.FAILED, f"{call.adapter} was never called like this")
+        return answers[_asked(call)]
+
     passed = [*suite.tests]
     for seed in range(SEED + 1, SEED + 4):
         exercises = {suite.tests[test].exercise for test in passed}
         passed = [
             verdict.id
-            for verdict in Judge(suite, seed).grade(Remembered(answers), exercises)
+            for verdict in Judge(suite, seed).grade(ask, exercises)
             if verdict.id in passed
             and verdict.aspect is Aspect.VALUES
             and verdict.status is Status.PASSED
@@ -344,7 +319,7 @@ def _unlike(
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
         variants = known.get(mistake, {}).get(exercise, ())
-        asked = (GivenFunctions(suite.assignment.root, {exercise: one}).ask for one in variants)
+        asked = (answering(suite.assignment.root, {exercise: one}) for one in variants)
         answers = (explainer.wrong_answers(ask, exercise) for ask in asked)
         if not any(one is not None and seen.is_shown_by(one) for one in answers):
             calls = {(one.test, one.number) for one in explainer.observations(right, exercise)}

@@ -15,7 +15,6 @@ from typing import cast
 import click
 
 import grader
-from grader.cli.old_spellings import respelled
 from grader.cli.options import INTERRUPTED
 from grader.core.names import nearest
 from grader.core.text import Refusal
@@ -57,12 +56,6 @@ COMMANDS = {name: at for group in (*GROUPS.values(), _UNGROUPED) for name, at in
 
 class _Commands(click.Group):
     """The commands, each imported on first use, so that none loads the modules of another."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        args, said = respelled(args)
-        if said and not ctx.resilient_parsing:
-            click.echo(said, err=True)
-        return super().parse_args(ctx, args)
 
     def list_commands(self, _context: click.Context) -> list[str]:
         return [*COMMANDS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +11,6 @@ from click.core import ParameterSource
 
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.grading.options import SEEDS, Options
-from grader.grading.options import require_isolation as require_every_layer
 from grader.reports.export.gradescope import VisibleWhen
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -158,6 +157,7 @@ def grading_options(command: Command) -> Command:
             ),
             click.option(
                 "--memory",
+                "memory_mb",
                 type=click.IntRange(64),
                 default=2048,
                 metavar="MB",
@@ -173,6 +173,7 @@ def grading_options(command: Command) -> Command:
             ),
             click.option(
                 "--explain-timeout",
+                "explain_seconds",
                 type=SECONDS,
                 default=20,
                 metavar="SECONDS",
@@ -196,28 +197,15 @@ def grading_options(command: Command) -> Command:
 
 
 def chosen_options(
-    assignment_folder: Path,
-    submissions: Iterable[Path],
-    seed: int | None,
-    exercises: Sequence[str],
-    adapters: str,
-    timeout: float,
-    memory: int,
-    device: str,
-    explain_timeout: float,
-    require_isolation: bool,
+    assignment_folder: Path, submissions: Iterable[Path], **chosen: Any
 ) -> tuple[Assignment, Options]:
-    """Returns the assignment, and the choices among `grading_options`.
+    """Returns the assignment, and the choices among `grading_options` that are `Options`.
 
     An assignment that nobody named may not be part of the submissions.
 
     Raises:
         BadAssignment: if there is no usable assignment.
-        NotIsolated: if isolation is required, and a layer of it does not hold.
     """
-    if require_isolation:
-        require_every_layer()
-    chosen = Options(seed, tuple(exercises), adapters, timeout, memory, device, explain_timeout)
     source = click.get_current_context().get_parameter_source("assignment_folder")
     judged = submissions if source is ParameterSource.DEFAULT else ()
-    return find_assignment(assignment_folder, judged), chosen
+    return find_assignment(assignment_folder, judged), Options(**chosen)

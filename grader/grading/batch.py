@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,7 +87,7 @@ class Batch:
         for task in self.waiting:
             if task.entry.name not in known:  # a batch that is stopped leaves nobody out
                 store.add(task.ungraded(settings, _WAITING), task.key, task.position)
-        store.set_late_rule(assignment.late)
+        store.remember(late=assignment.late.as_json() if assignment.late else None)
 
     @property
     def wordless(self) -> list[str]:
@@ -170,8 +170,8 @@ def open_batch(
         if earlier is not None and store.finished():
             _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
             settings = replace(settings, seed=earlier["seed"])
-        store.set_options(replace(options, seed=settings.seed).as_json())
-        store.set_paths([str(path.absolute()) for path in paths])
+        told = replace(options, seed=settings.seed).as_json()
+        store.remember(options=told, paths=[str(path.absolute()) for path in paths])
         try:
             yield Batch(store, settings, discovery, assignment)
         finally:
@@ -239,7 +239,7 @@ def _remember(store: Store, discovery: Discovery) -> None:
         unsure | dict(discovery.unsure),
     )
     store.set_people(people)
-    store.set_downloads(downloads | {entry.name: entry.downloaded_as for entry in entries})
+    store.remember(downloads=downloads | {entry.name: entry.downloaded_as for entry in entries})
 
 
 def _gone(store: Store, discovery: Discovery) -> list[str]:
@@ -414,28 +414,23 @@ class MissingExplanations:
                 apply_names(self._store)
 
 
-def explain_folder(
-    out: Path,
-    assignment: Assignment,
-    pools: Pools,
-    begin: Callable[[MissingExplanations], None],
-    seconds: float | None = None,
-) -> Generator[Explained]:
-    """Adds the missing words to a folder of results; calls `begin` with the work first.
+@contextlib.contextmanager
+def open_explanations(
+    out: Path, assignment: Assignment, seconds: float | None = None
+) -> Iterator[MissingExplanations]:
+    """Provides the missing explanations of a folder of results, and writes `results.jsonl` at last.
 
     `seconds` is the time for one submission; by default the batch's.
 
     Raises:
         StoreError: if there are no such results, or they cannot be written.
-        BadAssignment: if the assignment's tests cannot be run.
         NothingToGrade: if the submissions are no longer where they were.
     """
     Store.read(out)
     with Store.open(out, assignment.name) as store:
-        explanation = MissingExplanations(store, assignment, seconds)
-        begin(explanation)
+        missing = MissingExplanations(store, assignment, seconds)
         try:
-            yield from explanation.words(pools)
+            yield missing
         finally:
             store.update_jsonl(out / LINES)
 

@@ -25,14 +25,13 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.core.text import Refusal
 from grader.reports.export.gradescope import Display, results
 from grader.reports.export.sheet import harmless
 from grader.reports.letter import (
-    Content,
     LeftOut,
     Letter,
     add_to_zip,
@@ -60,7 +59,7 @@ _CANVAS = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>
 _LIKED = (".zip", ".html", ".pdf", ".gz", ".tgz", ".tar", ".ipynb", ".txt", ".md", ".py")
 
 
-def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
+def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
     """Adds a submission's feedback; returns the reason if that is impossible, or else ""."""
     names = [name for name in letter.downloaded_as if _CANVAS.fullmatch(name)]
     if not names:
@@ -71,7 +70,7 @@ def add_canvas_letter(archive: zipfile.ZipFile, letter: Letter, content: Content
     ranks = {suffix: rank for rank, suffix in enumerate(_LIKED)}
     taken.sort(key=lambda one: ranks.get(f".{one.lower().rpartition('.')[2]}", len(ranks)))
     for name in taken:
-        held = in_format_of(content, name)
+        held = in_format_of(letter, name)
         if held is not None:
             add_to_zip(archive, name, held)
             return ""
@@ -121,7 +120,7 @@ _ONE_SCORE = "one score for all of its people, which is not that of"
 _SCRIPTS = (("setup.sh", _SETUP), ("run_autograder", _RUN))
 
 
-def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter, _content: Content) -> str:
+def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
     """Adds a submission's feedback; returns the reason if that is impossible, or else ""."""
     found = next(filter(None, map(_FOLDER.fullmatch, letter.downloaded_as)), None)
     if found is None:
@@ -157,14 +156,14 @@ _MOODLE_HOW = (
 _MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<number>\d{1,18})_assignsubmission_", re.DOTALL)
 
 
-def add_moodle_letter(archive: zipfile.ZipFile, letter: Letter, content: Content) -> str:
+def add_moodle_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
     """Adds a submission's feedback; returns the reason if that is impossible, or else ""."""
     found = next(filter(None, map(_MOODLE.match, letter.downloaded_as)), None)
     if found is None:
         return "not downloaded from Moodle, or by nobody whose number its name tells"
-    suffix = "pdf" if content.pdf else "html"
+    suffix = "pdf" if letter.pdf else "html"
     name = f"{found['name']}_{found['number']}_assignsubmission_file_feedback.{suffix}"
-    add_to_zip(archive, name, content.pdf or content.page.encode())
+    add_to_zip(archive, name, letter.pdf or letter.page.encode())
     return ""
 
 
@@ -177,7 +176,7 @@ _FOLDERS = (
 _OTHERS = re.compile(r"[^\w.@ -]+")
 _LONGEST = 200  # bytes
 # Adds a submission's feedback to the output; returns the reason if that is impossible, or else "".
-_Add = Callable[[Letter, Content], str]
+_Add = Callable[[Letter], str]
 _Opened = Callable[[Path], contextlib.AbstractContextManager[_Add]]
 
 
@@ -213,7 +212,7 @@ def write_feedback(
                     left_out.append(letter)
                     continue
                 as_pdf = print_pdf(printer, letter.page) if printer else None
-                why = add(letter, Content(letter.page, letter.text, as_pdf))
+                why = add(replace(letter, pdf=as_pdf))
                 is_written = not why or why.startswith((_TO_SOME, _ONE_SCORE))
                 written += is_written
                 left_out += [LeftOut(letter.grade.submission, why, is_written)] * bool(why)
@@ -226,7 +225,7 @@ def write_feedback(
 
 def _zip(
     file: str,
-    add_letter: Callable[[zipfile.ZipFile, Letter, Content], str],
+    add_letter: Callable[[zipfile.ZipFile, Letter], str],
     scripts: Iterable[tuple[str, str]] = (),
 ) -> _Opened:
     """Returns what opens a zip in a folder, which has the scripts, for letters."""
@@ -247,7 +246,7 @@ def _mail(folder: Path) -> Iterator[_Add]:
         rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
         rows.writerow(("name", "email", "subject", "body"))
 
-        def add_letter(letter: Letter, _content: Content) -> str:
+        def add_letter(letter: Letter) -> str:
             subject = letter.text.partition("\n")[0]
             named: dict[str, list[str]] = {}
             for person in letter.settled.people:
@@ -267,10 +266,10 @@ def _mail(folder: Path) -> Iterator[_Add]:
 def _folders(folder: Path) -> Iterator[_Add]:
     taken: set[str] = set()
 
-    def add(letter: Letter, content: Content) -> str:
+    def add(letter: Letter) -> str:
         name = _free(letter.grade.submission, taken)  # a group may have several letters
         (folder / name).mkdir()
-        for file, data in content.files().items():
+        for file, data in letter.files().items():
             (folder / name / file).write_bytes(data)
         return ""
 

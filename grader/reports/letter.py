@@ -52,7 +52,7 @@ class Letter:
     """A submission's feedback; `downloaded_as` are its files' names in the platform's download.
 
     `settled` holds its people's final points; `told` holds comments and decisions, in sentences.
-    `differing` are people of it whose points are others.
+    `differing` are people of it whose points are others. `pdf` is the page as printed.
     """
 
     downloaded_as: tuple[str, ...]
@@ -62,6 +62,12 @@ class Letter:
     text: str
     page: str
     differing: tuple[Author, ...] = ()
+    pdf: bytes | None = None
+
+    def files(self) -> dict[str, bytes]:
+        """Returns the contents of the feedback's files, by name."""
+        found = {"feedback.html": self.page.encode(), "feedback.txt": self.text.encode()}
+        return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,40 +221,26 @@ _TARS = {".tar": "", ".tar.gz": "gz", ".tgz": "gz", ".tar.bz2": "bz2", ".tbz2": 
 _TARS |= {".tar.xz": "xz", ".txz": "xz"}
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The same feedback as a page, as text and, if a browser printed it, as PDF."""
-
-    page: str
-    text: str
-    pdf: bytes | None = None
-
-    def files(self) -> dict[str, bytes]:
-        """Returns the contents of the feedback's files, by name."""
-        found = {"feedback.html": self.page.encode(), "feedback.txt": self.text.encode()}
-        return found | ({"feedback.pdf": self.pdf} if self.pdf else {})
-
-
-def in_format_of(content: Content, name: str) -> bytes | None:
+def in_format_of(letter: Letter, name: str) -> bytes | None:
     """Returns the feedback as content of a file of this name; None if its kind cannot hold it."""
     lower = name.lower()
     suffix = f".{lower.rpartition('.')[2]}"
     compression = next((how for ends, how in _TARS.items() if lower.endswith(ends)), None)
     if suffix == ".zip":
-        return zipped(content.files())
+        return zipped(letter.files())
     if compression is not None:
-        return _tarred(content.files(), compression)
+        return _tarred(letter.files(), compression)
     if suffix == ".ipynb":
-        return _notebook(content.text).encode()
+        return _notebook(letter.text).encode()
     if suffix == ".py":
-        return "".join(f"# {line}".rstrip() + "\n" for line in content.text.splitlines()).encode()
+        return "".join(f"# {line}".rstrip() + "\n" for line in letter.text.splitlines()).encode()
     if suffix in _PAGES:
-        return content.page.encode()
+        return letter.page.encode()
     if suffix == ".pdf":
-        return content.pdf
+        return letter.pdf
     if suffix == ".md":  # a message may hold links and HTML
-        return fenced(content.text).encode()
-    return content.text.encode() if suffix in _TEXTS or "." not in name else None
+        return fenced(letter.text).encode()
+    return letter.text.encode() if suffix in _TEXTS or "." not in name else None
 
 
 def _tarred(files: dict[str, bytes], compression: str) -> bytes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, has_place
+from grader.core.names import several
 from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, points_of, total
 from grader.core.text import (
     enumerated,
@@ -98,14 +99,14 @@ def extent(cause: Cause) -> str:
     For example: "13 tests of run_x; also fails run_y: 97 tests".
     """
     if cause.shown.status is Status.MISSING:
-        return f"{listed(cause.exercises, _NAMES)}: {quantity(len(cause.tests), 'test')}"
+        return f"{several([*cause.exercises], shown=_NAMES)}: {quantity(len(cause.tests), 'test')}"
     root, *others = cause.exercises
     own = sum(test.exercise == root for test in cause.tests)
     said = f"{quantity(own, 'test')} of {one_line(root)}"
     if not others:
         return said
     others_of = quantity(len(cause.tests) - own, "test")
-    return f"{said}; also fails {listed(others, _NAMES)}: {others_of}"
+    return f"{said}; also fails {several(others, shown=_NAMES)}: {others_of}"
 
 
 def cost(cause: Cause, scale: float = 1.0) -> str:
@@ -120,13 +121,6 @@ def cost(cause: Cause, scale: float = 1.0) -> str:
 def is_of_values(cause: Cause) -> bool:
     """Returns whether a cause fails a test of values, the aspect that counts most."""
     return any(test.aspect is Aspect.VALUES for test in cause.tests)
-
-
-def listed(names: Iterable[str], most: int, longest: int = 100) -> str:
-    """Returns at most `most` names, each shortened to `longest`: "run_x, run_y and 3 more"."""
-    names = [one_line(name, longest) for name in names]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 _CAUSES = 3
@@ -196,7 +190,7 @@ def _in_a_phrase(cause: Cause, wrong: Set[str]) -> str:
     is_told = not cause.lines or cause.lines in said or ";" in cause.lines
     place = "" if is_told else f" ({one_line(cause.lines)})"
     name = f" [{one_line(cause.id)}]" if cause.id else ""
-    exercises = listed(cause.exercises, _FEW_NAMES)
+    exercises = several([*cause.exercises], shown=_FEW_NAMES)
     right = not is_of_values(cause) and wrong.isdisjoint(cause.exercises)
     said = titled("" if exercises in said else exercises, said)
     return f"{said}{place}{name}" + (" (values passed)" if right else "")

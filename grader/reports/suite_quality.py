@@ -33,13 +33,13 @@ _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRA
 class ExerciseTests:
     """The outcomes of one exercise's tests in a class.
 
-    `passed` holds each test's outcomes, in the order of the submissions that tried the exercise; a
+    `failed` counts, by test, the submissions that fail it, of those that `tried` the exercise; a
     test without a verdict on a submission, or not graded, counts as passed.
     `only` counts, by test, the submissions that fail it and pass all others.
     """
 
     name: str
-    passed: dict[str, list[bool]] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
     only: Counter[str] = field(default_factory=Counter)
     tried: int = 0
 
@@ -51,9 +51,7 @@ class ExerciseTests:
         fine = (Status.PASSED, Status.NOT_GRADED)
         failed = [one.id for one in verdicts if one.status not in fine]
         for one in verdicts:
-            self.passed.setdefault(one.id, [True] * self.tried)
-        for test, own in self.passed.items():
-            own.append(test not in failed)
+            self.failed[one.id] = self.failed.get(one.id, 0) + (one.id in failed)
         self.tried += 1
         if len(failed) == 1 and len(verdicts) > 1:
             self.only[failed[0]] += 1
@@ -101,9 +99,9 @@ def complaints(one: ExerciseTests) -> Iterator[str]:
         if count >= _FEWEST_FAILED:
             others = "that pass all other tests of the exercise"
             yield f"{_short(test)} fails {count} submissions {others}"
-    unpassed = [test for test, own in one.passed.items() if not any(own)]
+    unpassed = [test for test, number in one.failed.items() if number == one.tried]
     who = f"all {one.tried} who tried the exercise fail"
-    if len(unpassed) == len(one.passed) > 1:
+    if len(unpassed) == len(one.failed) > 1:
         yield f"{who} all its tests: are they right, and do students know what they ask?"
         return
     for test in unpassed:

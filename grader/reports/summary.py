@@ -23,10 +23,10 @@ from grader.core.text import one_line, points, quantity
 from grader.core.verdict import Grade, GradeStatus, name_of_test
 from grader.core.wire import ROW_MARKS
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
-from grader.reports.standing import complaint, complaints, listed
+from grader.reports.standing import complaint, complaints
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling
-from grader.results.results import Outline, Results
+from grader.results.results import Results
 
 _SHOWN = 3
 
@@ -154,11 +154,11 @@ def _row_in_words(row: list[float]) -> str:
 
 def _group(group: AnswerCluster, called: str | None) -> Iterator[str]:
     yield f"{group.id}  {heading(group, called)}"
-    yield f"    who:   {listed(group.members, _MOST_MEMBERS, 80)}"
+    yield f"    who:   {several([*group.members], shown=_MOST_MEMBERS)}"
     if group.also:
         others = [one.exercise for one in group.also]
-        yield f"    also:  {listed(others, _MOST_MEMBERS, 80)}"
-    yield f"    tests: {listed(map(name_of_test, group.tests), _MOST_TESTS, 80)}"
+        yield f"    also:  {several(others, shown=_MOST_MEMBERS)}"
+    yield f"    tests: {several([*map(name_of_test, group.tests)], shown=_MOST_TESTS)}"
     yield f"    case:  {one_line(case_in_words(group.smallest), 300)}"
 
 
@@ -186,15 +186,17 @@ def print_summary(
     """Prints a row for each of the first `rows` submissions, counts, and ungraded submissions.
 
     A row is one line; with `details`, it shows several causes in full. With `settling`, points are
-    final; without, they are the tests' points. Final points need the grades of all submissions;
-    otherwise only the grades of printed rows are read.
+    final; without, they are the tests' points.
 
     Returns whether every submission got its grade.
     """
-    found = results.outlines()
-    finals: _Finals = {}
-    if settling is not None:
-        finals = {grade.submission: settling.settle(grade) for grade in results.grades()}
+    found: list[Grade] = []
+    finals: dict[str, tuple[Settlement, ...]] = {}
+    for grade in results.grades():
+        status = grade.status if grade.is_complete else GradeStatus.NOT_GRADED
+        found.append(replace(grade, status=status, tests=()))  # the tests of a class are many
+        if settling is not None:
+            finals[grade.submission] = settling.settle(grade)
     people = results.people.authors if settling is None else settling.handed_in
     if found:
         shown = found[:rows]
@@ -216,32 +218,32 @@ def print_summary(
     return not not_graded
 
 
-def _is_changed(row: Outline, finals: _Finals) -> bool:
+def _is_changed(row: Grade, finals: _Finals) -> bool:
     if _is_ungraded(row, finals):
         return False
     return any(final != row.score for final in _points(row, finals)) or not _points(row, finals)
 
 
-def _is_ungraded(row: Outline, finals: _Finals) -> bool:
+def _is_ungraded(row: Grade, finals: _Finals) -> bool:
     decided = any(one.final is not None for one in finals.get(row.submission, ()))
     return row.status is GradeStatus.NOT_GRADED and not decided
 
 
-def _points(row: Outline, finals: _Finals) -> tuple[float, ...]:
+def _points(row: Grade, finals: _Finals) -> tuple[float, ...]:
     """Returns the points of the people who get some; () if all are excused or get another grade."""
     if (own := finals.get(row.submission)) is None:
         return (row.score,)
     return tuple(one.final for one in own if one.final is not None)
 
 
-def _worth(row: Outline, finals: _Finals) -> float:
+def _worth(row: Grade, finals: _Finals) -> float:
     """Returns the possible points, without exercises that are taken out."""
     own = finals.get(row.submission)
     return points_of(own[0].worth) if own else row.max_score
 
 
 def _in_short(
-    results: Results, people: _People, rows: Sequence[Outline], finals: _Finals, width: int
+    results: Results, people: _People, rows: Sequence[Grade], finals: _Finals, width: int
 ) -> Table:
     """Returns a line for each submission: the people, the score, and the first cause."""
     names = [Text(one_line(name, _WIDEST_NAME)) for name in _names(people, rows)]
@@ -270,7 +272,7 @@ def _counted(grade: Grade, finals: _Finals) -> Grade:
     return replace(grade, tests=tuple(t for t in grade.tests if t.id not in uncounted))
 
 
-def _in_full(results: Results, people: _People, rows: Sequence[Outline], finals: _Finals) -> Table:
+def _in_full(results: Results, people: _People, rows: Sequence[Grade], finals: _Finals) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("submission", max_width=40, overflow="fold")
     table.add_column("score", justify="right", no_wrap=True)
@@ -286,7 +288,7 @@ def _in_full(results: Results, people: _People, rows: Sequence[Outline], finals:
     return table
 
 
-def _names(people: _People, rows: Sequence[Outline]) -> list[str]:
+def _names(people: _People, rows: Sequence[Grade]) -> list[str]:
     """Returns each submission's people, or its label if these are unknown or not unique."""
     authors = [people.get(row.submission, ()) for row in rows]
     names = [", ".join(map(author_in_words, own)) for own in authors]
@@ -297,11 +299,11 @@ def _names(people: _People, rows: Sequence[Outline]) -> list[str]:
     ]
 
 
-def _label(people: _People, row: Outline) -> str:
+def _label(people: _People, row: Grade) -> str:
     return labelled(row.submission, people.get(row.submission, ()))
 
 
-def _score(row: Outline, finals: _Finals) -> Text:
+def _score(row: Grade, finals: _Finals) -> Text:
     if _is_ungraded(row, finals):
         return Text("not graded", style="bold red")
     own = sorted(set(_points(row, finals)))
@@ -314,7 +316,7 @@ def _score(row: Outline, finals: _Finals) -> Text:
     return Text(f"{'–'.join(map(points, own))} / {points(worth)}", style)
 
 
-def _counts(rows: Sequence[Outline], finals: _Finals) -> str:
+def _counts(rows: Sequence[Grade], finals: _Finals) -> str:
     of = Counter(row.status for row in rows)
     words = (
         f"{quantity(len(rows), 'submission')}: {of[GradeStatus.GRADED]} graded, "
@@ -330,7 +332,7 @@ def _counts(rows: Sequence[Outline], finals: _Finals) -> str:
     return f"{words}; mean {mean}, median {median} of {points(full)} points{remark}"
 
 
-def _alarm(results: Results, people: _People, rows: Sequence[Outline]) -> Panel:
+def _alarm(results: Results, people: _People, rows: Sequence[Grade]) -> Panel:
     text = Text()
     for row in rows[:_NOT_GRADED_LISTED]:
         grade = results.grade(row.submission)

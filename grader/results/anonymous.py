@@ -23,7 +23,7 @@ from grader.core.explanation import WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Grade
 from grader.results.database import connect, saying, set_value, transaction, value_of
-from grader.results.results import Outline, Results
+from grader.results.results import Results
 from grader.results.rows import People
 
 _SMALLEST = 100
@@ -262,16 +262,9 @@ class AnonymousResults(Results):
 
     def submissions(self) -> list[str]:
         """Returns the labels of the submissions, in the order of their numbers."""
-        return [outline.submission for outline in self.outlines()]
-
-    def outlines(self) -> list[Outline]:
-        """Returns the submissions' outlines for a table of the class, in order of their numbers."""
-        labelled = [
-            dataclasses.replace(outline, submission=self.mask.labels[outline.submission])
-            for outline in self.named.outlines()
-            if outline.submission in self.mask.labels  # later ones have no number yet
-        ]
-        return sorted(labelled, key=lambda outline: _number(outline.submission))
+        labels, names = self.mask.labels, self.named.submissions()
+        # Later submissions have no number yet.
+        return sorted((labels[name] for name in names if name in labels), key=_number)
 
     def grades(self) -> Iterator[Grade]:
         """Returns the grades in the order of their numbers."""

@@ -26,19 +26,8 @@ def set_value(database: sqlite3.Connection, key: str, value: str) -> None:
     database.execute("INSERT OR REPLACE INTO batch VALUES (?, ?)", (key, value))
 
 
-def are_current(database: sqlite3.Connection, lines: Path) -> bool:
-    """Returns whether the file that `note_lines` recorded is there and unchanged."""
-    stamp = _stamp(value_of(database, "state"), lines)
-    return bool(stamp) and value_of(database, "lines") == stamp
-
-
-def note_lines(database: sqlite3.Connection, lines: Path, state: str) -> None:
-    """Records that a file holds the results of a state."""
-    set_value(database, "lines", _stamp(state, lines))
-
-
-def _stamp(state: str, lines: Path) -> str:
-    """Returns the state with the file's identity, which an edit or a replacement changes."""
+def stamp_of(state: str, lines: Path) -> str:
+    """Returns a state with a file's identity, which changes with an edit; "" if one is missing."""
     try:
         status = lines.lstat()
     except OSError:

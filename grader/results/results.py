@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from grader.core.explanation import WrongAnswers
 from grader.core.files import replaced
 from grader.core.late_rule import LateRule
 from grader.core.submission import ClassImports
-from grader.core.verdict import Grade, GradeStatus
+from grader.core.verdict import Grade
 from grader.results.database import StoreError, connect, reading, value_of
 from grader.results.rows import (
     CARRIED,
@@ -36,24 +36,10 @@ _NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
 _EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
 _SUBMISSIONS = f"SELECT number, {OF_A_SUBMISSION} FROM submission"
 _IN_CLASS_ORDER = f"{_SUBMISSIONS} ORDER BY position, name"
-_OUTLINES = (
-    "SELECT name, CASE WHEN finished THEN status ELSE 'not_graded' END, score, max_score "
-    "FROM submission ORDER BY position, name"
-)
 _WRONG_ANSWERS = (
     "SELECT name, data FROM wrong_answers JOIN submission ON number = submission "
     "ORDER BY position, name, place"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A grade without its verdicts; *not graded* also if a single test was not judged."""
-
-    submission: str
-    status: GradeStatus
-    score: float
-    max_score: float
 
 
 class Results:
@@ -107,14 +93,6 @@ class Results:
         """Returns the grade of a submission, if it has one."""
         return next(self.grades_of([submission]), None)
 
-    def outlines(self) -> list[Outline]:
-        """Returns each submission's outline for a table of the class, in the order of the class."""
-        with self._reading() as db:
-            return [
-                Outline(name, GradeStatus(status), score, max_score)
-                for name, status, score, max_score in db.execute(_OUTLINES)
-            ]
-
     def late_rule(self) -> LateRule | None:
         """Returns the late rule that the assignment had when the batch ran; None if it had none."""
         found = self._of_the_batch("late", dict)
@@ -165,7 +143,7 @@ class Results:
             return found
 
     def options(self) -> dict[str, Any] | None:
-        """Returns the options of the batch that `Store.set_options` stored, if any."""
+        """Returns the options of the batch that `Store.remember` stored, if any."""
         found: dict[str, Any] | None = self._of_the_batch("options", dict)
         return found
 

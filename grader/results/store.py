@@ -11,25 +11,22 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import Words
-from grader.core.late_rule import LateRule
 from grader.core.verdict import Grade, Status
 from grader.results.database import (
     FILE,
     StoreError,
-    are_current,
     check,
     connect,
     create,
     lock_folder,
-    note_lines,
     reading,
     refuse_foreign_lines,
     saying,
     set_value,
+    stamp_of,
     tables,
     transaction,
     value_of,
@@ -156,31 +153,17 @@ class Store(Results):
         self._database.close()
         os.close(self._folder_lock)
 
-    def set_options(self, options: Mapping[str, Any]) -> None:
-        """Stores the options of the batch, its seed among them, so that it can be resumed.
+    def remember(self, **values: object) -> None:
+        """Stores values of the batch as JSON, except those that are there already.
 
-        Any JSON is possible.
+        They are its `options`, the `paths` of the submissions, their `downloads`, and the `late`
+        rule.
         """
-        self._set("options", dict(options))
-
-    def set_paths(self, paths: Sequence[str]) -> None:
-        """Stores the paths of the submissions, so that they can be read again."""
-        self._set("paths", list(paths))
-
-    def set_downloads(self, names: Mapping[str, Sequence[str]]) -> None:
-        """Stores the names of each submission's files and folders in a platform's download."""
-        self._set("downloads", {name: list(files) for name, files in names.items()})
-
-    def set_late_rule(self, rule: LateRule | None) -> None:
-        """Stores the late rule, for settling grades away from the assignment."""
-        self._set("late", rule.as_json() if rule else None)
-
-    def _set(self, key: str, value: object) -> None:
-        """Stores a value of the batch as JSON, unless it is there already."""
-        text = json.dumps(value)
-        if self._of_the_batch(key) != json.loads(text):
-            with self._change() as database:
-                set_value(database, key, text)
+        for key, value in values.items():
+            text = json.dumps(value)
+            if self._of_the_batch(key) != json.loads(text):
+                with self._change() as database:
+                    set_value(database, key, text)
 
     def finished(self) -> dict[str, str]:
         """Returns the cache key of each submission that needs no grading, by its name."""
@@ -325,12 +308,12 @@ class Store(Results):
             StoreError: if it cannot be written.
         """
         with self._one_at_a_time, reading(self.file):
-            if are_current(self._database, path):
-                return
             state = value_of(self._database, "state")
+            if (stamp := stamp_of(state, path)) and stamp == value_of(self._database, "lines"):
+                return
         self.write_jsonl(path)
         with self._one_at_a_time, saying(self.file, "written"), transaction(self._database):
-            note_lines(self._database, path, state)
+            set_value(self._database, "lines", stamp_of(state, path))
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:

@@ -41,12 +41,12 @@ def opened(course: Path, serve: Callable[[Suite], Result], exercises: Sequence[s
 
 @dataclass
 class Answers:
-    """An examinee that answers with functions, and notes the calls; answers have digests."""
+    """Answers calls with functions, and notes them; its answers have digests."""
 
     functions: dict[str, Callable[..., Any]]
     calls: list[Call] = field(default_factory=list)
 
-    def ask(self, call: Call) -> Answer:
+    def __call__(self, call: Call) -> Answer:
         """Returns the answer of the function that is called."""
         self.calls.append(call)
         module: Any = type("adapters", (), {n: staticmethod(f) for n, f in self.functions.items()})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS
 from grader.reports.pages.similarity import write_alike
-from grader.reports.similarity.comparison import AnonymousLabels, Labelling, by_name, compare
+from grader.reports.similarity.comparison import compare
 from grader.results.anonymous import AnonymousResults
 from grader.results.store import Store
 
@@ -89,19 +88,15 @@ def alike(
     """
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)
-    label_of: Labelling = by_name
-    redacted: Callable[[str], str] = str
+    mask = AnonymousResults.of(results).mask if anonymous else None
     place, report = folder / ALIKE, folder / REPORT
     if anonymous:
-        mask = AnonymousResults.of(results).mask
-        label_of, redacted = AnonymousLabels(mask), mask.text
         place, report = folder / ALIKE_ANONYMOUS, folder / ANONYMOUS
         say(BY_THEMSELVES)
     with ProgressBar("reading") as progress:
         advance = functools.partial(progress.count, "read", "")
-        comparison = compare(
-            results, assignment, others, repositories, given, pairs, label_of, advance
-        )
+        comparison = compare(results, assignment, others, repositories, given, pairs, mask, advance)
+    redacted = mask.text if mask else str
     index = write_alike(results.assignment, comparison, out or place, report, redacted)
     for remark in comparison.remarks:
         say(remark)

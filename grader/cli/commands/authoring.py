@@ -33,7 +33,7 @@ from grader.core.names import CPU
 from grader.reports.export.gradescope import Display, VisibleWhen
 from grader.reports.export.scores import write_whole
 
-_DEFAULTS = {"timeout": TIMEOUT, "memory": MEMORY_MB, "explain_timeout": EXPLAIN_TIMEOUT}
+_DEFAULTS = {"timeout": TIMEOUT, "memory_mb": MEMORY_MB, "explain_seconds": EXPLAIN_TIMEOUT}
 
 
 @click.command(short_help="Make a new assignment.")
@@ -122,6 +122,8 @@ def gradescope_zip(
     hidden_tests: str,
     leaderboard: bool,
     assignment_folder: Path,
+    no_explain: bool,
+    require_isolation: bool,
     **chosen: Any,
 ) -> None:
     """Writes the assignment's autograder to the zip FILE, which you upload to Gradescope unchanged.
@@ -134,15 +136,14 @@ def gradescope_zip(
     It holds the engine, the tests and the solutions: keep it as secret as those. It fits
     Gradescope's smallest container: 768 MB, half a processor, 10 minutes.
     """
-    required, no_explain = chosen.pop("require_isolation"), chosen.pop("no_explain")
-    assignment, options = chosen_options(assignment_folder, (), require_isolation=False, **chosen)
+    assignment, options = chosen_options(assignment_folder, (), **chosen)
     if options.device != CPU:
         raise click.UsageError(
             f"--device {options.device}: Gradescope's containers have no GPU, and the zip installs "
             "torch for CPUs: leave --device out"
         )
     display = Display(hidden_tests=VisibleWhen(hidden_tests), leaderboard=leaderboard)
-    autograder = Autograder(options, display, torch_index, required, not no_explain)
+    autograder = Autograder(options, display, torch_index, require_isolation, not no_explain)
     content = autograder_zip(assignment, autograder)
     write_whole(file, content)
     click.echo(

@@ -30,7 +30,7 @@ from grader.core.assignment import find_assignment
 from grader.core.names import natural_order, several
 from grader.core.text import points, quantity
 from grader.core.verdict import name_of_test
-from grader.grading.batch import Batch, MissingExplanations, explain_folder, open_batch
+from grader.grading.batch import Batch, open_batch, open_explanations
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
@@ -92,9 +92,7 @@ def batch(
     Results are kept in RESULTS as they arrive. Run the command again with the same RESULTS to grade
     only new or changed submissions, with the seed of the first run.
     """
-    assignment, options = chosen_options(
-        assignment_folder, paths, require_isolation=False, **chosen
-    )
+    assignment, options = chosen_options(assignment_folder, paths, **chosen)
     people = None if roster is None else read_roster(roster)
     discovery = discover(paths, options.adapters, out)
     attribution = None if people is None else attribute(discovery.entries, people)
@@ -211,34 +209,24 @@ def explain(
     grade is changed. The submissions must still be in the place where they were graded. If nothing
     that is missing can be added, the exit code is 1.
     """
-    assignment = find_assignment(assignment_folder)
-    total, is_in_vain = 0, False
-
-    def begin(explanation: MissingExplanations) -> None:
-        nonlocal total, is_in_vain
-        total = explanation.waiting
-        is_in_vain = not total and bool(explanation.changed)
-        if explanation.changed:
-            gone = several(explanation.changed)
-            why = "changed or gone since they were graded, or graded by other tests"
-            say(f"{why}; run grader batch over them first: {gone}")
-
-    still = 0
+    assignment, still = find_assignment(assignment_folder), 0
     try:
         with (
             chosen_pools(None, jobs, say, waits=say) as pools,
+            open_explanations(folder, assignment, explain_timeout) as missing,
             ExplainingProgress() as progress,
-            contextlib.closing(
-                explain_folder(folder, assignment, pools, begin, explain_timeout)
-            ) as words,
+            contextlib.closing(missing.words(pools)) as words,
         ):
+            if missing.changed:
+                why = "changed or gone since they were graded, or graded by other tests"
+                say(f"{why}; run grader batch over them first: {several(missing.changed)}")
             for one in words:
-                progress.advance(one, total)
+                progress.advance(one, missing.waiting)
                 still += one.words.missing is not None
     except KeyboardInterrupt:
         say("stopped: the explanations so far are kept; run the command again to continue")
         sys.exit(INTERRUPTED)
-    explained = quantity(total - still, "submission")
+    explained = quantity(missing.waiting - still, "submission")
     click.echo(f"{explained} explained, {still} with an incomplete explanation")
     write_pages(Store.read(folder))
-    sys.exit(1 if is_in_vain else 0)
+    sys.exit(int(bool(missing.changed) and not missing.waiting))

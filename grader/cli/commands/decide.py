@@ -99,9 +99,7 @@ def decide(context: click.Context, folder: Path) -> None:
 @click.argument("what", metavar="[TEST_OR_EXERCISE]", nargs=-1)
 @click.argument("number", metavar="POINTS")
 @_told
-def points(
-    folder: Path, person: str, what: tuple[str, ...], number: str, reason: str, who: str | None
-) -> None:
+def points(folder: Path, /, what: tuple[str, ...], number: str, **told: Any) -> None:
     """Gives PERSON, or `everybody`, POINTS; with a sign, as in +1.5 or -1, changes their points.
 
     \b
@@ -120,9 +118,8 @@ def points(
         said = f"the points must be a number such as 2, +1.5 or -1, not {number!r}"
         raise click.UsageError(said) from None
     key = "by" if number[:1] in "+-−" else "to"
-    table = {"person": person, **_part(folder, what[0] if what else None)}
-    table |= {key: int(amount) if amount.is_integer() else amount, "reason": reason}
-    _write(folder, "points", table, who)
+    told[key] = int(amount) if amount.is_integer() else amount
+    _write(folder, "points", **_part(folder, what[0] if what else None), **told)
 
 
 @decide.command(short_help="A comment for a student.")
@@ -130,14 +127,14 @@ def points(
 @_PERSON
 @click.argument("text")
 @_BY
-def comment(folder: Path, person: str, text: str, who: str | None) -> None:
+def comment(folder: Path, /, **told: Any) -> None:
     """Writes TEXT into the feedback of PERSON.
 
     \b
     Example:
       grader decide results/ comment alice "Well argued in your mail."
     """
-    _write(folder, "comment", {"person": person, "text": text}, who)
+    _write(folder, "comment", **told)
 
 
 @decide.command("excused", short_help="Excuse somebody.")
@@ -145,9 +142,7 @@ def comment(folder: Path, person: str, text: str, who: str | None) -> None:
 @_PERSON
 @click.argument("exercise", required=False)
 @_tellable
-def excused(
-    folder: Path, person: str, exercise: str | None, reason: str | None, who: str | None
-) -> None:
+def excused(folder: Path, /, **told: Any) -> None:
     """Excuses PERSON from an exercise, or from everything.
 
     \b
@@ -157,7 +152,7 @@ def excused(
 
     An excused exercise gives the same share of its points as the person's other exercises.
     """
-    _write(folder, "excused", {"person": person, "exercise": exercise, "reason": reason}, who)
+    _write(folder, "excused", **told)
 
 
 @decide.command("extension", short_help="More time for somebody.")
@@ -166,14 +161,7 @@ def excused(
 @click.option("--until", type=_MOMENT, help="The new due date, on the assignment's clock.")
 @click.option("--days", type=click.IntRange(1), help="The number of days more.")
 @_tellable
-def extension(
-    folder: Path,
-    person: str,
-    until: datetime.datetime | None,
-    days: int | None,
-    reason: str | None,
-    who: str | None,
-) -> None:
+def extension(folder: Path, /, **told: Any) -> None:
     """Gives PERSON more time, and with PERSON the whole group.
 
     \b
@@ -181,15 +169,14 @@ def extension(
       grader decide results/ extension bob --until 2026-10-05T23:59
       grader decide results/ extension bob --days 2
     """
-    table = {"person": person, "until": until, "days": days, "reason": reason}
-    _write(folder, "extension", table, who)
+    _write(folder, "extension", **told)
 
 
 @decide.command("taken-out", short_help="Take a test or exercise out for everybody.")
 @_FOLDER
 @click.argument("what", metavar="TEST_OR_EXERCISE")
 @_told
-def taken_out(folder: Path, what: str, reason: str, who: str | None) -> None:
+def taken_out(folder: Path, /, what: str, **told: Any) -> None:
     """Takes a test or an exercise out for everybody.
 
     \b
@@ -198,21 +185,21 @@ def taken_out(folder: Path, what: str, reason: str, who: str | None) -> None:
 
     A test's points go to the other tests of its exercise. An exercise's points are removed.
     """
-    _write(folder, "taken_out", _part(folder, what) | {"reason": reason}, who)
+    _write(folder, "taken_out", **_part(folder, what), **told)
 
 
 @decide.command(short_help="Make a test or exercise a bonus.")
 @_FOLDER
 @click.argument("what", metavar="TEST_OR_EXERCISE")
 @_told
-def bonus(folder: Path, what: str, reason: str, who: str | None) -> None:
+def bonus(folder: Path, /, what: str, **told: Any) -> None:
     """Makes a test or an exercise a bonus: its points are added for people who earn them.
 
     \b
     Example:
       grader decide results/ bonus run_rope --reason "was not in the lecture"
     """
-    _write(folder, "bonus", _part(folder, what) | {"reason": reason}, who)
+    _write(folder, "bonus", **_part(folder, what), **told)
 
 
 @decide.command("taken-instead", short_help="Which submission counts.")
@@ -220,17 +207,14 @@ def bonus(folder: Path, what: str, reason: str, who: str | None) -> None:
 @_PERSON
 @click.argument("submission")
 @_noted
-def taken_instead(
-    folder: Path, person: str, submission: str, reason: str | None, who: str | None
-) -> None:
+def taken_instead(folder: Path, /, **told: Any) -> None:
     """Gives PERSON the grade of a SUBMISSION in place of any other.
 
     \b
     Example:
       grader decide results/ taken-instead alice alice-second-try
     """
-    table = {"person": person, "submission": submission, "reason": reason}
-    _write(folder, "taken_instead", table, who)
+    _write(folder, "taken_instead", **told)
 
 
 @decide.command(short_help="Say whose a submission is.")
@@ -238,7 +222,7 @@ def taken_instead(
 @click.argument("submission")
 @_PERSON
 @_noted
-def whose(folder: Path, submission: str, person: str, reason: str | None, who: str | None) -> None:
+def whose(folder: Path, /, **told: Any) -> None:
     """Says that a SUBMISSION is PERSON's, even if another person seems to have handed it in.
 
     \b
@@ -249,7 +233,7 @@ def whose(folder: Path, submission: str, person: str, reason: str | None, who: s
     Use it for submissions that the report lists as of an uncertain author. PERSON may be the
     submission's own name: then it belongs to the people whom the submission itself names.
     """
-    _write(folder, "whose", {"submission": submission, "person": person, "reason": reason}, who)
+    _write(folder, "whose", **told)
 
 
 @decide.command("late-days", short_help="How many late days are left.")
@@ -257,14 +241,14 @@ def whose(folder: Path, submission: str, person: str, reason: str | None, who: s
 @_PERSON
 @click.argument("left", type=click.IntRange(0))
 @_noted
-def late_days(folder: Path, person: str, left: int, reason: str | None, who: str | None) -> None:
+def late_days(folder: Path, /, **told: Any) -> None:
     """Sets the number of late days that PERSON has left.
 
     \b
     Example:
       grader decide results/ late-days alice 2
     """
-    _write(folder, "late_days", {"person": person, "left": left, "reason": reason}, who)
+    _write(folder, "late_days", **told)
 
 
 @decide.command("handed-in", short_help="When somebody handed in.")
@@ -272,16 +256,14 @@ def late_days(folder: Path, person: str, left: int, reason: str | None, who: str
 @_PERSON
 @click.argument("at", type=_MOMENT)
 @_noted
-def handed_in(
-    folder: Path, person: str, at: datetime.datetime, reason: str | None, who: str | None
-) -> None:
+def handed_in(folder: Path, /, **told: Any) -> None:
     """Says when PERSON handed in, if the platform does not say or another time counts.
 
     \b
     Example:
       grader decide results/ handed-in alice 2026-10-03T23:59
     """
-    _write(folder, "handed_in", {"person": person, "at": at, "reason": reason}, who)
+    _write(folder, "handed_in", **told)
 
 
 @decide.command(short_help="When everybody handed in, from a table.")
@@ -300,7 +282,7 @@ def times(folder: Path, table: Path, who: str | None) -> None:
     decisions.
     """
     place = os.path.relpath(table.resolve(), folder.resolve())
-    _write(folder, "times", {"table": place}, who)
+    _write(folder, "times", who=who, table=place)
 
 
 @decide.command("list", short_help="List the decisions and their effects.")
@@ -358,20 +340,21 @@ def _part(folder: Path, what: str | None) -> dict[str, Any]:
             known.exercise(what)
         except UnknownName as no_exercise:
             is_test = "::" in what or what.startswith("test")
-            raise BadDecisions(str(no_test if is_test else no_exercise)) from None
+            raise (no_test if is_test else no_exercise) from None
     return {"test": what}
 
 
-def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> None:
-    """Writes a decision; raises BadDecisions if it is incomplete or does not fit this class."""
+def _write(folder: Path, kind: str, who: str | None, **table: Any) -> None:
+    """Writes a decision with these keys, except those that are None.
+
+    Raises:
+        BadDecisions: if it is incomplete, or does not fit this class.
+    """
     results = Store.read(folder)
     known, file = ClassList(results), folder / NAME
     named = [key for key in ("person", "submission") if key in table]
-    try:
-        for key in named:
-            known.require_clear(table[key])
-    except UnknownName as reason:
-        raise BadDecisions(str(reason)) from None
+    for key in named:
+        known.require_clear(table[key])
     for key in named:
         if submission := known.by_number(table[key]):
             # A decision by an anonymous number shows no name, neither here nor in the file. The
@@ -383,10 +366,7 @@ def _write(folder: Path, kind: str, table: dict[str, Any], who: str | None) -> N
     if wrong:
         raise BadDecisions("; ".join(wrong))
     decision = decision_of(kind, found, file.name, 0)
-    try:
-        [*aim(decision, known)]
-    except UnknownName as reason:
-        raise BadDecisions(str(reason)) from None
+    [*aim(decision, known)]
     until, rule = getattr(decision, "until", None), late_rule(Store.read(folder), Path())
     if until and rule and rule.local(until) <= (due := rule.local(rule.due)):
         raise BadDecisions(f"until must be after the due date, {due:%Y-%m-%dT%H:%M %Z}")

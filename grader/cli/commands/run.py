@@ -26,6 +26,7 @@ from grader.cli.options import (
 from grader.core.points import hundredths
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading.job.lines import COMMAND, StartedEarly
+from grader.grading.options import require_isolation as require_every_layer
 from grader.reports.export.gradescope import (
     Display,
     VisibleWhen,
@@ -79,6 +80,7 @@ def run(
     leaderboard: bool,
     assignment_folder: Path,
     no_explain: bool,
+    require_isolation: bool,
     **chosen: Any,
 ) -> None:
     """Grades the submission at PATH: a folder, an archive, a notebook or a Python file.
@@ -109,6 +111,8 @@ def run(
         live = None
         if form == "gradescope" and output is not None:
             live = stack.enter_context(LiveResults(output, display))
+        if require_isolation:
+            require_every_layer()
         assignment, options = chosen_options(assignment_folder, [path], **chosen)
         if live:
             wanted = options.exercises or tuple(assignment.points)

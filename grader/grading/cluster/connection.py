@@ -125,7 +125,8 @@ def chosen_pools(
         yield lambda settings: Coordinator(settings, jobs or processors(), say=waits)
         return
     with connected(scheduler) as client:
-        from grader.grading.cluster.pool import ClusterPool, Terms
+        from grader.grading.cluster.pool import ClusterPool
 
-        terms = Terms(jobs, require_isolation)
-        yield lambda settings: ClusterPool(client, scheduler, settings, terms, say)
+        yield lambda settings: ClusterPool(
+            client, scheduler, settings, say, jobs, require_isolation
+        )

@@ -59,20 +59,6 @@ _CLOSE_SECONDS = 30.0
 _KEPT = "the grades so far are kept; run the command again to continue"
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The terms on which a class is graded on a cluster.
-
-    At most `jobs` submissions are graded at a time, by default one for each of Dask's threads. Each
-    Dask worker may be required to have every layer of isolation. After `patience` seconds without a
-    Dask worker, the pool gives up.
-    """
-
-    jobs: int | None = None
-    require_isolation: bool = False
-    patience: float = 300.0
-
-
 @dataclass(slots=True)
 class _Attempt:
     """A submission that waits, and the Dask workers that it was already sent to without success."""
@@ -101,6 +87,10 @@ class ClusterPool:
     `client` is connected to the scheduler at the address `scheduler`. Each Dask worker opens a
     remote worker, also one that joins later. A Dask worker with other versions is refused, and
     `say` reports it. A submission whose Dask worker is lost is sent to another one.
+
+    At most `jobs` submissions are graded at a time, by default one for each of Dask's threads. Each
+    Dask worker may be required to have every layer of isolation. After `patience` seconds without a
+    Dask worker, the pool gives up.
     """
 
     def __init__(
@@ -108,13 +98,17 @@ class ClusterPool:
         client: Client,
         scheduler: str,
         settings: Settings,
-        terms: Terms,
         say: Say,
+        jobs: int | None = None,
+        require_isolation: bool = False,
+        patience: float = 300.0,
     ) -> None:
         self._client = client
         self._settings = settings
-        self._terms = terms
         self._say = say
+        self._jobs = jobs
+        self._require_isolation = require_isolation
+        self._patience = patience
         self._name = f"grader-{secrets.token_hex(8)}"
         self._scheduler = scheduler
         self._versions = versions(settings)
@@ -172,7 +166,7 @@ class ClusterPool:
                 yield from handle() or ()
 
     def _send_what_has_room(self) -> Iterator[GradedTask | Explained]:
-        most = self._terms.jobs or len(self._waiting) + len(self._flights)
+        most = self._jobs or len(self._waiting) + len(self._flights)
         while self._waiting and len(self._flights) < most:
             if sum(flight.size for flight in self._flights) > _BYTES_IN_FLIGHT:
                 return
@@ -291,7 +285,7 @@ class ClusterPool:
                 self._assignment_bundle,
                 self._settings.as_json(),
                 self._versions,
-                self._terms.require_isolation,
+                self._require_isolation,
                 workers=list(addresses),
                 on_error="return",
             )
@@ -342,9 +336,9 @@ class ClusterPool:
 
     def _wait(self, seconds: float) -> None:
         """Reports that there is no worker; gives up if `seconds` exceed the patience."""
-        if seconds > self._terms.patience:
+        if seconds > self._patience:
             raise NoCluster(
-                f"{self._scheduler} has had no worker for {self._terms.patience:.0f} seconds: "
+                f"{self._scheduler} has had no worker for {self._patience:.0f} seconds: "
                 f"start some with `dask worker {self._scheduler}`; {_KEPT}"
             )
         if seconds > _TOLD_AFTER_SECONDS and not self._is_wait_told:

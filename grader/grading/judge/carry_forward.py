@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grader.core.points import (
     OF_THE_VALUES,
@@ -118,22 +118,13 @@ _ENOUGH = 2
 class CarriedPoints:
     """A way of making a mistake that gives every answer of an exercise.
 
-    `tests` are the failed tests that would pass if the mistake counted as right.
+    `tests` are the failed tests that would pass if the mistake counted as right. `root` is the
+    exercise at which the mistake is deducted. Two mistakes that are made together have two roots.
     """
 
     way: Way
     tests: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """The `root`, at which a mistake is deducted, and the account of another exercise's answers.
-
-    Two mistakes that are made together have two roots.
-    """
-
-    root: str
-    account: CarriedPoints
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +162,9 @@ class CarryForward:
     ask: Ask
     _failed: dict[str, list[Verdict]] = field(default_factory=dict)
     _accounts: dict[tuple[str, Way], CarriedPoints | None] = field(default_factory=dict)
-    _paid: dict[str, Paid | None] = field(default_factory=dict)
+    _paid: dict[str, CarriedPoints | None] = field(default_factory=dict)
 
-    def found(self) -> dict[str, Paid]:
+    def found(self) -> dict[str, CarriedPoints]:
         """Returns, by exercise, the root at which its mistake is deducted in full."""
         by_exercise: dict[str, list[Verdict]] = defaultdict(list)
         for verdict in self.verdicts:
@@ -182,21 +173,21 @@ class CarryForward:
         paid = {name: self._paid_for(name) for name in self._failed}
         return {name: where for name, where in paid.items() if where is not None}
 
-    def _paid_for(self, exercise: str) -> Paid | None:
+    def _paid_for(self, exercise: str) -> CarriedPoints | None:
         if exercise not in self._paid:
             ways = itertools.chain(self._ways_to_the_root(exercise), self._to_two_roots(exercise))
             self._paid[exercise] = next(ways, None)
         return self._paid[exercise]
 
-    def _ways_to_the_root(self, exercise: str) -> Iterator[Paid]:
+    def _ways_to_the_root(self, exercise: str) -> Iterator[CarriedPoints]:
         """Yields the roots of mistakes that the exercise shares with one that it builds on."""
         for mistake, below in self._shared(exercise):
             account = self._built_on(mistake, exercise, below)
             root = None if account is None else self._root(mistake, below)
             if account is not None and root is not None:
-                yield Paid(root, account)
+                yield replace(account, root=root)
 
-    def _to_two_roots(self, exercise: str) -> Iterator[Paid]:
+    def _to_two_roots(self, exercise: str) -> Iterator[CarriedPoints]:
         """Yields pairs of roots, where the exercise builds on two mistakes with a root each.
 
         At least one of the two mistakes is made alone in an exercise below.
@@ -209,7 +200,7 @@ class CarryForward:
                 further = self._where_both_show(AND.join(two), exercise)
                 first, second = (roots.get(mistake, further) for mistake in two)
                 if first and second and first != second:
-                    yield Paid(first + AND + second, account)
+                    yield replace(account, root=first + AND + second)
 
     def _roots(self, exercise: str) -> dict[str, str]:
         """Returns the roots of mistakes that show alone in exercises that this one builds on.
@@ -242,7 +233,7 @@ class CarryForward:
         further = self._paid_for(below)
         if further is None:
             return below
-        return further.root if further.account.way.mistake == mistake else None
+        return further.root if further.way.mistake == mistake else None
 
     def _is_made_plainly(self, mistake: str, exercise: str, below: str) -> bool:
         """Returns whether the exercise below shows the mistake in its plainest way.
@@ -316,7 +307,7 @@ class CarryForward:
 
 def carried_points(
     verdicts: Sequence[Verdict],
-    found: Mapping[str, Paid],
+    found: Mapping[str, CarriedPoints],
     uses: Uses,
     costs: Mapping[str, float],
     percent: float,
@@ -328,11 +319,11 @@ def carried_points(
     carried = []
     for exercise, paid in found.items():
         own = [one for one in verdicts if one.exercise == exercise]
-        as_if = applied(tuple(gated(_as_if(one, paid.account.tests) for one in own)), uses, costs)
+        as_if = applied(tuple(gated(_as_if(one, paid.tests) for one in own)), uses, costs)
         then, now = (sum(hundredths(one.score) for one in tests) for tests in (as_if, own))
         points = points_of(int((then - now) * percent / 100 + 0.5))
         if points > 0:
-            carried.append(Carried(exercise, paid.root, paid.account.way.mistake, points))
+            carried.append(Carried(exercise, paid.root, paid.way.mistake, points))
     return tuple(carried)
 
 

@@ -7,25 +7,18 @@ import gc
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from grader.core.names import CPU
 from grader.core.processes import is_of_memory, machine_has
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import CarryForward, Paid, gated, ungated
+from grader.grading.judge.carry_forward import CarriedPoints, CarryForward, gated, ungated
 from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
 from grader.testing.outcome import Plainly
-from grader.testing.outcome_cache import (
-    AnsweredCall,
-    CallReplay,
-    FailedTests,
-    OutcomeCache,
-    Reply,
-)
+from grader.testing.outcome_cache import AnsweredCall, Ask, CallReplay, FailedTests, OutcomeCache
 from grader.testing.suite import Ended, Suite, Test
 from grader.worker.performing import perform
 
@@ -33,13 +26,6 @@ _NONE: Mapping[str, Verdict] = {}
 _MUCH = 8 << 20
 # Honest answers take less than a second in all.
 _SECONDS_TO_CARRY = 5.0
-
-
-class Examinee(Protocol):
-    """The side that answers the calls of the tests for one submission."""
-
-    def ask(self, call: Call) -> Reply:
-        """Returns the answer to a call; raises StudentFault if there is none."""
 
 
 class Judge:
@@ -75,26 +61,28 @@ class Judge:
 
     def grade(
         self,
-        examinee: Examinee,
+        ask: Ask,
         exercises: Container[str] | None = None,
         kept: Mapping[str, Verdict] = _NONE,
         charge: Callable[[float], None] = lambda _: None,
     ) -> Iterator[Verdict]:
         """Yields the verdict of every test (of `exercises`) on a submission, as each is reached.
 
+        `ask` returns the submission's answer to a call, and raises StudentFault if there is none.
+
         A verdict that is `kept` from an earlier grade stands, with the points that its test carries
         now. `charge` gets the processor seconds that the judge spends on the answers to each test;
-        examinees of the assignment's author have no limits.
+        functions of the assignment's author have no limits.
         """
         self._failed.clear()
         self._charge = charge
         yield from gated(
-            test.again(ungated(kept[test.id])) if test.id in kept else self._examine(test, examinee)
+            test.again(ungated(kept[test.id])) if test.id in kept else self._examine(test, ask)
             for test in self._suite.tests.values()
             if exercises is None or test.exercise in exercises
         )
 
-    def carried(self, verdicts: Sequence[Verdict], examinee: Examinee) -> dict[str, Paid]:
+    def carried(self, verdicts: Sequence[Verdict], ask: Ask) -> dict[str, CarriedPoints]:
         """Returns, by exercise, the roots at which the last submission's mistakes are deducted.
 
         Nothing more is found once the answers took too long to examine.
@@ -105,25 +93,25 @@ class Judge:
             if self._variants.seconds > end:
                 return ()
             if test not in self._failed:
-                self._examine(self._suite.tests[test], examinee)
+                self._examine(self._suite.tests[test], ask)
             return self._failed.asked(test)
 
         foundations = self._suite.foundations
-        return CarryForward(self._variants, foundations, verdicts, asked, examinee.ask).found()
+        return CarryForward(self._variants, foundations, verdicts, asked, ask).found()
 
-    def _examine(self, test: Test, examinee: Examinee) -> Verdict:
+    def _examine(self, test: Test, ask: Ask) -> Verdict:
         """Returns the verdict on a test: remembered for the same answers, or reached."""
         started = time.monotonic()
-        asked, verdict = self._cache.follow(test.id, examinee.ask)
+        asked, verdict = self._cache.follow(test.id, ask)
         if verdict is None:
-            self._replay = CallReplay(examinee.ask, asked)
-            verdict, is_by_the_answers = self._reached(test, examinee)
+            self._replay = CallReplay(ask, asked)
+            verdict, is_by_the_answers = self._reached(test, ask)
             if verdict.status is not Status.NOT_GRADED and is_by_the_answers:
                 self._cache.learn(test.id, self._replay.asked, verdict)
             asked, self._replay = self._replay.asked, None
         if verdict.status is Status.FAILED:
             if not self._stops_at_failures:
-                self._ask_the_rest(test, examinee, asked, verdict)
+                self._ask_the_rest(test, ask, asked, verdict)
             self._failed.keep(test.id, asked)
         if sum(one.size for one in asked) > _MUCH:
             # Exceptions and their tracebacks form cycles, which keep the answers in memory.
@@ -131,7 +119,7 @@ class Judge:
             gc.collect()
         return verdict._replace(duration_s=round(time.monotonic() - started, 6))
 
-    def _reached(self, test: Test, examinee: Examinee) -> tuple[Verdict, bool]:
+    def _reached(self, test: Test, ask: Ask) -> tuple[Verdict, bool]:
         """Returns a test's verdict, and whether it follows from the answers alone.
 
         Raises:
@@ -145,7 +133,7 @@ class Judge:
             self._cache, asked = OutcomeCache[Verdict](), self._replay.asked
             del ended
             gc.collect()
-            self._replay = CallReplay(examinee.ask, asked)
+            self._replay = CallReplay(ask, asked)
             ended = self._suite.run(test.id, self._bench)
             self._charge(ended.observed.seconds)
         if is_of_memory(ended.raised) and not machine_has(self._memory):
@@ -156,7 +144,7 @@ class Judge:
         return test.ended(ended.raised, ended.observed), had_room
 
     def _ask_the_rest(
-        self, test: Test, examinee: Examinee, asked: Sequence[AnsweredCall], reached: Verdict
+        self, test: Test, ask: Ask, asked: Sequence[AnsweredCall], reached: Verdict
     ) -> None:
         """Makes the remaining calls of a failed test, as if nothing had failed.
 
@@ -164,10 +152,10 @@ class Judge:
         same answers lead to the same calls, which are remembered with the verdict `reached`.
         """
         past_failure = f"{test.id} past its failure"
-        rest, verdict = self._cache.follow(past_failure, examinee.ask, asked)
+        rest, verdict = self._cache.follow(past_failure, ask, asked)
         if verdict is not None:
             return
-        self._replay = CallReplay(examinee.ask, max(asked, rest, key=len))
+        self._replay = CallReplay(ask, max(asked, rest, key=len))
         bench = replace(self._bench, case_of=lambda test_id: self._case(test_id).branch())
         ended = self._suite.run_on(test.id, bench)
         self._charge(ended.observed.seconds)

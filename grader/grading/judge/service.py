@@ -159,9 +159,8 @@ class JudgeService:
             grade = self._unexamined(blank, status, problem.status, problem.message)
             grade = replace(grade, notes=_skip_notes(session.not_run))
             return self._observed(grade, prepared)
-        tests = tuple(
-            self._told(self._judge.grade(session, kept=earlier.kept, charge=session.charge), follow)
-        )
+        judged = self._judge.grade(session.ask, kept=earlier.kept, charge=session.charge)
+        tests = tuple(self._told(judged, follow))
         if not task.kept and environment.leaves_nothing_of(tests):
             why = environment.absence
             grade = self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
@@ -175,7 +174,7 @@ class JudgeService:
         tests = applied(tests, uses, assignment.forbidden)
         carried = earlier.carried
         if not earlier.stands(tests):
-            found, costs = self._judge.carried(tests, session), assignment.forbidden
+            found, costs = self._judge.carried(tests, session.ask), assignment.forbidden
             carried = carried_points(tests, found, uses, costs, assignment.carry_over)
         notes = (*map(_cell_note, session.cell_errors), *_skip_notes(session.not_run))
         grade = replace(grade, tests=tests, notes=notes, carried=carried)

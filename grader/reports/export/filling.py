@@ -40,47 +40,41 @@ class Placement:
     remarks: tuple[Remark, ...]
 
 
-@dataclass(slots=True)
-class _Claims:
-    """The submissions found for each row, by row number; an exact identifier outranks a name."""
+_Claims = dict[int, dict[str, tuple[Score, Author]]]
 
-    labels: Mapping[int, str]
-    exact: dict[int, dict[str, Score]] = field(default_factory=lambda: defaultdict(dict))
-    by_name: dict[int, dict[str, tuple[Score, Author]]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    missing: dict[str, None] = field(default_factory=dict)
-    doubtful: dict[str, None] = field(default_factory=dict)
 
-    def add(self, score: Score, person: Author, directory: Directory) -> None:
-        """Records the rows of one author of a submission, or why there is none."""
+def _claims(
+    rows: Sequence[PersonRow], directory: Directory, scores: ClassScores
+) -> tuple[_Claims, Sequence[str], Sequence[str]]:
+    """Returns each row's submissions; then the people without a row, and those with a doubtful one.
+
+    An exact identifier outranks a name.
+    """
+    exact: _Claims = defaultdict(dict)
+    by_name: _Claims = defaultdict(dict)
+    missing, doubtful = dict[str, None](), dict[str, None]()
+    people = ((score, one) for score in scores.scores for one in score.people)
+    for score, person in people:
+        if score.submission in scores.unsure:
+            continue
+        who = handed_in(person, score.submission)
         try:
             found = directory.rows_of(person)
         except NoRow as reason:
-            who = handed_in(person, score.submission)
             if str(reason):
-                self.doubtful[f"{who}: {reason}"] = None
+                doubtful[f"{who}: {reason}"] = None
             else:
-                self.missing[who] = None
-            return
+                missing[who] = None
+            continue
         for row in found.rows:
-            if found.is_exact:
-                self.exact[row.number][score.submission] = score
-            else:
-                self.by_name[row.number][score.submission] = score, person
-
-    def by_row(self) -> dict[int, dict[str, Score]]:
-        """Returns each row's submissions; notes a name's submission that an identifier outranks."""
-        claims = {**self.exact}
-        for number, weaker in self.by_name.items():
-            if number not in self.exact:
-                claims[number] = {name: score for name, (score, _) in weaker.items()}
-                continue
-            for name, (_, person) in weaker.items():
-                if name not in self.exact[number]:
-                    why = f"only the name fits {self.labels[number]}"
-                    self.doubtful[f"{handed_in(person, name)}: {why}"] = None
-        return claims
+            (exact if found.is_exact else by_name)[row.number][score.submission] = score, person
+    labels = {row.number: row.label for row in rows}
+    for number, weaker in by_name.items():
+        for name, (_, person) in weaker.items():
+            if number in exact and name not in exact[number]:
+                why = f"only the name fits {labels[number]}"
+                doubtful[f"{handed_in(person, name)}: {why}"] = None
+    return by_name | exact, [*missing], [*doubtful]
 
 
 def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
@@ -90,12 +84,7 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     grader does not guess which one counts.
     """
     directory = Directory(rows)
-    found_for = _Claims({row.number: row.label for row in rows})
-    for score in scores.scores:
-        if score.submission not in scores.unsure:
-            for person in score.people:
-                found_for.add(score, person, directory)
-    claims = found_for.by_row()
+    claims, missing, doubtful = _claims(rows, directory, scores)
     absent, excused, strangers = set(), set(), []
     for person in scores.absentees:
         try:
@@ -105,7 +94,7 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
         except NoRow:
             strangers.append(described(person))
     sure = {row: found for row, found in claims.items() if len(found) == 1}
-    placed = {row: score for row, found in sure.items() for score in found.values()}
+    placed = {row: score for row, found in sure.items() for score, _ in found.values()}
     alone = [row.label for row in rows if row.number not in claims.keys() | absent]
     contested = [
         f"{row.label}: {', '.join(claims[row.number])}"
@@ -113,10 +102,10 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
         if len(claims.get(row.number, ())) > 1
     ]
     remarks = (
-        Remark("submissions without a row in the file", tuple(found_for.missing), lost=True),
+        Remark("submissions without a row in the file", tuple(missing), lost=True),
         Remark(
             "submissions with an uncertain row, not written",
-            tuple(found_for.doubtful),
+            tuple(doubtful),
             lost=True,
         ),
         Remark(

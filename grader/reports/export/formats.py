@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -26,9 +26,7 @@ from grader.reports.export.scores import (
     Remark,
     Score,
     class_scores,
-    collected,
     remarks_on,
-    scored,
 )
 from grader.reports.export.sheet import Sheet, harmless
 from grader.reports.standing import standings
@@ -39,27 +37,22 @@ from grader.results.results import Results
 DOCUMENT_SCHEMA = 1
 
 
-def write_document(
-    results: Results,
-    settling: Settling,
-    scored: Iterable[tuple[Grade, tuple[Score, ...]]],
-    file: TextIO,
-) -> None:
+def write_document(results: Results, settling: Settling, file: TextIO) -> None:
     """Writes the document, a line for each submission; holds one grade in memory at a time.
 
-    `scored` are the grades of `results`. A group whose members get different points has several
-    lines. A submission of an uncertain author has no people.
+    A group whose members get different points has several lines. A submission of an uncertain
+    author has no people.
     """
     absentees = [dataclasses.asdict(person) for person in settling.absentees]
     head = {"schema": DOCUMENT_SCHEMA, "assignment": results.assignment, "absentees": absentees}
     file.write(f'{_json(head)[:-1]}, "submissions": [')
     separator = "\n"
-    for grade, scores in scored:
-        for score in scores:
+    for grade in results.grades():
+        for settlement in settling.settle(grade):
             name = grade.submission
             told = bool(results.people.authors.get(name)) or name in settling.taken
             known = told and name not in settling.unsure
-            file.write(separator + _json(_entry(grade, score.settlement, known)))
+            file.write(separator + _json(_entry(grade, settlement, known)))
             separator = ",\n"
     file.write("\n]}\n")
 
@@ -223,28 +216,19 @@ def write_export(
         ExportRefused: if the grades cannot be exported; nothing is written then.
         StoreError: if the results cannot be read.
     """
-    if form in ("json", "junit"):
-        return _streamed(form, results, settling, file)
     scores = class_scores(results, settling)
     general = remarks_on(scores, choices.absent_zero)
+    if form in _FILLED:
+        exported = _FILLED[form](scores, template, choices)
+        file.write(exported.text)
+        return [*exported.remarks, *general]
     if form == "csv":
         write_table(scores, file, choices.by_exercise is not False, choices.absent_zero)
-        return [*general]
-    exported = _FILLED[form](scores, template, choices)
-    file.write(exported.text)
-    return [*exported.remarks, *general]
-
-
-def _streamed(form: str, results: Results, settling: Settling, file: TextIO) -> list[Remark]:
-    """Writes the grades one at a time: all of them together may not fit in memory."""
-    scores: list[Score] = []
-    found = scored(results, settling, scores)
-    if form == "json":
-        write_document(results, settling, found, file)
+    elif form == "json":
+        write_document(results, settling, file)
     else:
-        grades = (grade for grade, _ in found)
-        write_junit(results.assignment, grades, file, settling.settle)
-    return [*remarks_on(collected(results, settling, scores))]
+        write_junit(results.assignment, results.grades(), file, settling.settle)
+    return [*general]
 
 
 def _canvas(scores: ClassScores, template: Path | None, choices: Choices) -> Export:

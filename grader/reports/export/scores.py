@@ -6,7 +6,7 @@ The points of a whole class fit in memory at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from grader.core.files import replaced
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import Refusal, one_line, unstopped
-from grader.core.verdict import Grade
 from grader.explain.mistakes.clusters import FILE as NAMES
 from grader.reports.standing import complaints
 from grader.results.database import FILE, LINES
@@ -111,30 +110,15 @@ class ClassScores:
         return worth
 
 
-def scores_of(grade: Grade, settling: Settling) -> tuple[Score, ...]:
-    """Returns the scores of one grade: several only if its people get different points."""
-    words = complaints(grade)
-    return tuple(Score(own, words, grade.suite_hash) for own in settling.settle(grade))
-
-
-def scored(
-    results: Results, settling: Settling, scores: list[Score]
-) -> Iterator[tuple[Grade, tuple[Score, ...]]]:
-    """Yields each grade with its scores, and appends these to `scores`."""
-    for grade in results.grades():
-        own = scores_of(grade, settling)
-        scores += own
-        yield grade, own
-
-
 def class_scores(results: Results, settling: Settling) -> ClassScores:
-    """Returns the scores of all grades in a folder."""
-    scores = [score for grade in results.grades() for score in scores_of(grade, settling)]
-    return collected(results, settling, scores)
+    """Returns the scores of all grades in a folder, its absentees and uncertain submissions.
 
-
-def collected(results: Results, settling: Settling, scores: list[Score]) -> ClassScores:
-    """Returns the class with these scores, its absentees and its uncertain submissions."""
+    A grade has several scores if its people get different points.
+    """
+    scores = []
+    for grade in results.grades():
+        words = complaints(grade)
+        scores += [Score(own, words, grade.suite_hash) for own in settling.settle(grade)]
     reasons = {person: settling.excused(person) for person in settling.absentees}
     excused = {person: why for person, why in reasons.items() if why}
     absentees, unsure = settling.absentees, settling.unsure

@@ -49,17 +49,11 @@ class GradeChange:
 
 
 @dataclass(slots=True)
-class TestCount:
-    """The changes of a test's outcome, with the number of submissions for each."""
-
-    exercise: str
-    test: str
-    ways: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass(slots=True)
 class Changes:
-    """The differences from an earlier batch, filled with the later batch's grades one by one."""
+    """The differences from an earlier batch, filled with the later batch's grades one by one.
+
+    `tests` holds, by a test's id, exercise and name, its changes of outcome with their numbers.
+    """
 
     same: int = 0
     up: list[GradeChange] = field(default_factory=list)
@@ -69,7 +63,7 @@ class Changes:
     new: list[GradeChange] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     exercises: dict[str, Counter[str]] = field(default_factory=dict)
-    tests: dict[str, TestCount] = field(default_factory=dict)
+    tests: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
     _scores: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, graded: Graded, earlier: Grade | None, counts: bool = True) -> None:
@@ -123,9 +117,8 @@ class Changes:
             was = before.get(test.id)
             if was is not None and was.status is not test.status:
                 name = one_line(name_of_test(test.id), _LONGEST)
-                exercise = one_line(test.exercise)
-                count = self.tests.setdefault(test.id, TestCount(exercise, name))
-                count.ways[f"{_said(was.status)} → {_said(test.status)}"] += 1
+                ways = self.tests.setdefault((test.id, one_line(test.exercise), name), Counter())
+                ways[f"{_said(was.status)} → {_said(test.status)}"] += 1
 
     def _exercises(
         self, graded: Graded, earlier: Grade, tests: Mapping[str, Verdict]
@@ -214,7 +207,7 @@ _TESTS = 200
 
 def changes_page(assignment: str, changes: Changes) -> str:
     """Returns the page of differences from an earlier batch, the greatest first."""
-    tests = sorted(changes.tests.values(), key=lambda test: -test.ways.total())
+    tests = sorted(changes.tests.items(), key=lambda each: -each[1].total())
     return render(
         "changes.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),

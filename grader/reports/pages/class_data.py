@@ -12,28 +12,14 @@ from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import one_line
-from grader.core.verdict import Grade, GradeStatus, Status, Verdict, name_of_test
+from grader.core.verdict import GradeStatus, Status, Verdict, name_of_test
 from grader.reports.pages.graded import Graded, ProblemCount, ProblemCounts
 from grader.reports.standing import Standing
 from grader.reports.suite_quality import ErrorSpread, ExerciseTests, add_errors, add_outcomes
 from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
-# One letter for each outcome of a test; a dot stands for a missing verdict.
-_LETTERS = {
-    Status.PASSED: "p",
-    Status.FAILED: "f",
-    Status.ERROR: "e",
-    Status.MISSING: "m",
-    Status.TIMEOUT: "t",
-    Status.CRASHED: "c",
-    Status.NOT_GRADED: "n",
-}
-_ABSENT = "."
-# Stands for each test of an unreadable submission, which no test can judge.
-_UNREADABLE = "u"
-# A submission that was not graded, or not read, fails no test.
-_NOT_FAILED = f"p{_ABSENT}{_LETTERS[Status.NOT_GRADED]}{_UNREADABLE}"
+_NOT_FAILED = (Status.PASSED, Status.NOT_GRADED)
 # The words of a page for standings; every other standing is "wrong".
 _STANDINGS = {Standing.FULL: "right", Standing.PARTIAL: "half", Standing.MISSING: "missing"}
 _LONGEST_NAME = 80
@@ -125,7 +111,7 @@ class ClassData:
     notes: list[tuple[int, str]] = field(default_factory=list)
     suite: dict[str, ExerciseTests] = field(default_factory=dict)
     _tests: dict[str, Verdict] = field(default_factory=dict)
-    _outcomes: list[str] = field(default_factory=list)
+    _failing: Counter[str] = field(default_factory=Counter)
     _spreads: dict[str, ErrorSpread] = field(default_factory=dict)
 
     def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
@@ -151,18 +137,13 @@ class ClassData:
                 count.apart = counted.apart
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)
-        self._outcomes.append(self._add_tests(grade))
-        add_outcomes(self.suite, grade)
-        add_errors(self._spreads, grade)
-
-    def _add_tests(self, grade: Grade) -> str:
-        """Records a grade's tests; returns the letters of known tests, in order of recording."""
-        letters = {}
         for test in grade.tests:
             self._tests.setdefault(test.id, test)
-            is_read = grade.status is not GradeStatus.UNREADABLE
-            letters[test.id] = _LETTERS[test.status] if is_read else _UNREADABLE
-        return "".join(letters.get(test, _ABSENT) for test in self._tests)
+            # A submission that was not graded, or not read, fails no test.
+            if grade.status is not GradeStatus.UNREADABLE and test.status not in _NOT_FAILED:
+                self._failing[test.id] += 1
+        add_outcomes(self.suite, grade)
+        add_errors(self._spreads, grade)
 
     @property
     def scores(self) -> list[float]:
@@ -190,13 +171,8 @@ class ClassData:
 
     def failed_tests(self) -> list[tuple[str, str, int]]:
         """Returns each failed test: its exercise, its name, and how many submissions fail it."""
-        tests = self._ordered_tests()
-        found = []
-        for test, letters in zip(tests, zip(*self._patterns(tests), strict=True), strict=False):
-            verdict = self._tests[test]
-            if failing := sum(letter not in _NOT_FAILED for letter in letters):
-                found.append((one_line(verdict.exercise), _test_name(verdict), failing))
-        return found
+        tests = (self._tests[test] for test in self._ordered_tests() if self._failing[test])
+        return [(one_line(one.exercise), _test_name(one), self._failing[one.id]) for one in tests]
 
     def _entry_columns(self) -> dict[str, Any]:
         return {
@@ -213,12 +189,6 @@ class ClassData:
             "marks": [[*entry.marks] for entry in self.entries],
             "late": [place for place, entry in enumerate(self.entries) if entry.late],
         }
-
-    def _patterns(self, tests: Sequence[str]) -> list[str]:
-        seen = {test: number for number, test in enumerate(self._tests)}
-        order = [seen[test] for test in tests]
-        whole = (letters.ljust(len(seen), _ABSENT) for letters in self._outcomes)
-        return ["".join([letters[number] for number in order]) for letters in whole]
 
     def _ordered_tests(self) -> list[str]:
         """Returns the tests grouped by exercise: they are recorded in the order of the grades."""

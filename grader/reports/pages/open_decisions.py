@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from grader.core.evidence import Excerpt, Picture
 from grader.core.text import one_line
@@ -24,19 +25,6 @@ _ROWS, _COLUMNS = 6, 8
 _SAME_WITHIN = 1e-3
 
 
-# One value of a tensor, and whether it differs from the expected value.
-Cell = tuple[str, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTensor:
-    """The first rows of a small tensor: the expected values, and the values of the answer."""
-
-    what: str
-    expected: tuple[tuple[Cell, ...], ...]
-    got: tuple[tuple[Cell, ...], ...]
-
-
 @dataclass(frozen=True, slots=True)
 class UnknownCluster:
     """A group of equal wrong answers: its label, its members, its tests, and some sources."""
@@ -48,7 +36,7 @@ class UnknownCluster:
     members: tuple[ClassEntry, ...]
     tests: tuple[str, ...]
     case: str
-    picture: ShownTensor | None
+    picture: Mapping[str, Any] | None
     sources: tuple[tuple[str, Excerpt], ...]
 
 
@@ -85,7 +73,7 @@ def _shown(
     )
 
 
-def _picture(cluster: AnswerCluster, results: Results) -> ShownTensor | None:
+def _picture(cluster: AnswerCluster, results: Results) -> Mapping[str, Any] | None:
     """Returns the smallest picture of the first member, from a test that the cluster fails."""
     grades = results.grades_of(cluster.members[:1], whole=True)
     pictures = (one for grade in grades for one in grade.evidence.pictures if one.is_sound)
@@ -98,18 +86,19 @@ def _is_same(one: float, two: float) -> bool:
     return both_nan or math.isclose(one, two, rel_tol=_SAME_WITHIN, abs_tol=_SAME_WITHIN)
 
 
-def _beginning(picture: Picture) -> ShownTensor:
+def _beginning(picture: Picture) -> Mapping[str, Any]:
+    """Returns the first rows of a picture: its values, each with whether it is not as expected."""
     width = picture.shape[-1] if picture.shape else 1
     expected, got = [], []
     for start in range(0, min(len(picture.expected), _ROWS * width), width):
         end = start + min(width, _COLUMNS)
         wanted, came = picture.expected[start:end], picture.got[start:end]
         wrong = [not _is_same(one, two) for one, two in zip(wanted, came, strict=True)]
-        expected.append(tuple((f"{one:.4g}", False) for one in wanted))
-        got.append(tuple((f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)))
+        expected.append([(f"{one:.4g}", False) for one in wanted])
+        got.append([(f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)])
     test = name_of_test(picture.test)
     what = f"{picture.what}, shape {list(picture.shape)}, in {test}"
-    return ShownTensor(one_line(what, 200), tuple(expected), tuple(got))
+    return {"what": one_line(what, 200), "expected": expected, "got": got}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,15 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import json
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from grader.core.files import new_scratch
@@ -101,25 +100,17 @@ _POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; "
     "base-uri 'none'; form-action 'none'"
 )
-# Inside a script element only `<` can begin markup; in JSON it and the others may be escaped.
-_ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
-
-
-@dataclass(frozen=True, slots=True)
-class Assets:
-    """A page's one style and one script, and the policy that allows those and nothing else."""
-
-    style: Markup
-    script: Markup
-    policy: str
 
 
 @cache
-def assets(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Assets:
-    """Returns the assets made from these files of the package, in their order."""
+def assets(styles: tuple[str, ...], scripts: tuple[str, ...]) -> Mapping[str, str]:
+    """Returns a page's style and script, and the policy that allows those and nothing else.
+
+    They are made from these files of the package, in their order.
+    """
     style, script = "\n".join(map(_text, styles)), "\n".join(map(_text, scripts))
     policy = _POLICY.format(script=_hash(script), style=_hash(style))
-    return Assets(Markup(style), Markup(script), policy)
+    return {"style": Markup(style), "script": Markup(script), "policy": policy}
 
 
 def render(template: str, **content: object) -> str:
@@ -129,8 +120,7 @@ def render(template: str, **content: object) -> str:
 
 def as_json(data: object) -> Markup:
     """Returns JSON for a script element that holds data: nothing in it can end the element."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return Markup(text.translate(_ESCAPED))
+    return htmlsafe_json_dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def percent(share: float) -> int:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import grader
 from grader.core.text import one_line
@@ -59,17 +60,6 @@ _SCRIPTS = (
 
 _EPSILON = 1e-6
 _BINS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreSpread:
-    """The scores of a class in a few numbers."""
-
-    mean: float
-    median: float
-    deviation: float
-    quartiles: tuple[float, float]
-    full: int
 
 
 def class_page(
@@ -127,17 +117,19 @@ def class_page(
     )
 
 
-def _spread(scores: Sequence[float], most: float) -> ScoreSpread | None:
+def _spread(scores: Sequence[float], most: float) -> dict[str, Any]:
+    """Returns the scores of a class in a few numbers; none if there are no scores."""
     if not scores:
-        return None
-    deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
-    low, high = scores[0], scores[0]
-    if len(scores) > 1:
-        low, _, high = statistics.quantiles(scores, n=4, method="inclusive")
-    full = sum(score > most - _EPSILON for score in scores)
-    return ScoreSpread(
-        statistics.fmean(scores), statistics.median(scores), deviation, (low, high), full
-    )
+        return {}
+    spread = scores if len(scores) > 1 else [*scores, *scores]  # two are the fewest with quartiles
+    low, _, high = statistics.quantiles(spread, n=4, method="inclusive")
+    return {
+        "mean": statistics.fmean(scores),
+        "median": statistics.median(scores),
+        "deviation": statistics.stdev(spread),
+        "quartiles": (low, high),
+        "full": sum(score > most - _EPSILON for score in scores),
+    }
 
 
 def _histogram(scores: Iterable[float], most: float) -> list[int]:

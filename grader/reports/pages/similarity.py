@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.text import one_line, plain
@@ -46,43 +45,23 @@ _FEW = 3
 Redacted = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class PassageLine:
-    """A line of code; `passage` is the number of its passage, or 0.
-
-    `begins` says whether the passage begins here; `few` says whether few submissions have it.
-    """
-
-    number: int
-    text: str
-    passage: int
-    begins: bool
-    few: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One side of a pair's page: the submission's name, and its files with their lines."""
-
-    side: str
-    opposite: str
-    name: str
-    files: tuple[tuple[str, tuple[PassageLine, ...]], ...]
-    left_out: int
+# A line of code: its number and its text, the number of its passage or 0, whether the passage
+# begins there, and whether few submissions have it.
+PassageLine = tuple[int, str, int, bool, bool]
 
 
 def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
     """Returns the page of a pair; `redacted` is applied to the texts of both submissions."""
     columns = [
-        _column(
-            "ab"[place],
-            one_line((found.one, found.other)[place].name, 80),
-            found.sources[place],
-            [(p.one, p.other)[place] for p in found.passages],
-            [p.fewest <= _FEW for p in found.passages],
-            redacted,
+        (
+            side,
+            one_line(one.name, 80),
+            *_files(sources, own, [p.fewest <= _FEW for p in found.passages], redacted),
         )
-        for place in (0, 1)
+        for side, one, sources, own in (
+            ("a", found.one, found.sources[0], [p.one for p in found.passages]),
+            ("b", found.other, found.sources[1], [p.other for p in found.passages]),
+        )
     ]
     return render(
         "pair.html.jinja",
@@ -112,16 +91,15 @@ def _marked(stretches: Iterable[LineRange]) -> Mapping[tuple[int, int], int]:
     return marked
 
 
-def _column(
-    side: str,
-    name: str,
+def _files(
     sources: ComparedSources,
     stretches: Sequence[LineRange],
     few: Sequence[bool],
     redacted: Redacted,
-) -> Column:
+) -> tuple[list[tuple[str, list[PassageLine]]], int]:
+    """Returns the files of a submission with their lines, and how many lines are left out."""
     marked, begun = _marked(stretches), set[int]()
-    files: list[tuple[str, tuple[PassageLine, ...]]] = []
+    files: list[tuple[str, list[PassageLine]]] = []
     room, left_out = _MOST_LINES, 0
     for place, file in enumerate(sources.files):
         texts = redacted(file.text).split("\n")
@@ -133,11 +111,11 @@ def _column(
             begun.add(passage)
             shown = plain(text).replace("\n", " ")[:_LONGEST_LINE]
             is_few = passage > 0 and few[passage - 1]
-            lines.append(PassageLine(number, shown, passage, begins, is_few))
+            lines.append((number, shown, passage, begins, is_few))
         room -= len(lines)
         if lines:
-            files.append((one_line(redacted(file.name)), tuple(lines)))
-    return Column(side, "b" if side == "a" else "a", name, tuple(files), left_out)
+            files.append((one_line(redacted(file.name)), lines))
+    return files, left_out
 
 
 _PAIRS = "pairs"

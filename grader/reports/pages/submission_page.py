@@ -14,15 +14,15 @@ import base64
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from markupsafe import Markup, escape
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
 from grader.core.causes import Cause, Place
-from grader.core.evidence import Evidence, Excerpt, Picture, StepWalk
+from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import lack_in_words
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Visibility, name_of_test
@@ -47,27 +47,12 @@ _CSS_CLASSES: Mapping[_TokenType, str] = {
 _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line of source: its number, its text as escaped markup, and whether it is marked."""
-
-    number: int
-    text: Markup
-    marked: bool
-
-
-def highlighted(excerpt: Excerpt, marked: int) -> tuple[SourceLine, ...]:
-    """Returns the lines of an excerpt; the one with the number `marked` is marked."""
+def highlighted(excerpt: Excerpt) -> list[Markup]:
+    """Returns the lines of an excerpt as escaped markup."""
     # A line break of another kind within a line would move every line after it.
     lines = [plain(line).replace("\n", " ") for line in excerpt.lines]
-    if not excerpt.opening:
-        coloured = _lines("\n".join(lines))
-    else:
-        coloured = itertools.islice(_lines("\n".join([excerpt.opening, *lines])), 1, None)
-    return tuple(
-        SourceLine(number, text, number == marked)
-        for number, text in enumerate(coloured, excerpt.first)
-    )
+    opening = [excerpt.opening] if excerpt.opening else []
+    return [*_lines("\n".join([*opening, *lines]))][len(opening) :]
 
 
 def _lines(source: str) -> Iterator[Markup]:
@@ -102,16 +87,8 @@ _MOST_NUMBERS = 3072
 _MOST_DRAWINGS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A picture on a page: its caption, and its data as JSON for a script element."""
-
-    caption: str
-    shape: str
-    data: Markup
-
-
-def _drawing(picture: Picture) -> Drawing:
+def _drawing(picture: Picture) -> dict[str, str]:
+    """Returns a picture's caption, its shape, and its data as JSON for a script element."""
     names = [one_line(name, 60) or f"axis {place}" for place, name in enumerate(picture.axes)]
     names += [f"axis {place}" for place in range(len(names), len(picture.shape))]
     data = {
@@ -122,7 +99,8 @@ def _drawing(picture: Picture) -> Drawing:
     }
     shape = " × ".join(map(str, picture.shape)) or "one number"
     test = one_line(name_of_test(picture.test), 120)
-    return Drawing(f"{test}: {one_line(picture.what, 120)}", shape, as_json(data))
+    caption = f"{test}: {one_line(picture.what, 120)}"
+    return {"caption": caption, "shape": shape, "data": as_json(data)}
 
 
 def _packed(numbers: Sequence[float]) -> str:
@@ -133,46 +111,13 @@ def _packed(numbers: Sequence[float]) -> str:
     return base64.b64encode(packed.tobytes()).decode()
 
 
-_MOST_TESTS = 8
 _STYLES = ("assets/page.css", "assets/submission.css")
 _SCRIPTS = ("assets/theme.js",)
 _DRAWING = (*_SCRIPTS, "assets/pictures.js")
 
 
-@dataclass(frozen=True, slots=True)
-class SourceExcerpt:
-    """Lines around a place in the submission."""
-
-    file: str
-    line: int
-    lines: tuple[SourceLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Failing:
-    """An exercise that a cause fails.
-
-    `tests` are the names of public tests; of hidden ones only the number is told.
-    """
-
-    exercise: str
-    tests: tuple[str, ...]
-    more_tests: int
-    hidden_tests: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToldCause:
-    """A cause with everything that a page shows of it."""
-
-    cause: Cause
-    cost: str
-    message: str
-    source: SourceExcerpt | None
-    walk: StepWalk | None
-    drawings: tuple[Drawing, ...]
-    fails: str
-    failing: tuple[Failing, ...]
+# Lines around a place in the submission: the file, the place's line, the first line, all lines.
+_Source = tuple[str, int, int, Sequence[Markup]]
 
 
 def submission_page(
@@ -188,7 +133,7 @@ def submission_page(
     # Of several causes that fail an exercise, the first one counts.
     numbered = reversed([*enumerate(causes)])
     cause_of = {exercise: place for place, cause in numbered for exercise in cause.exercises}
-    draws = any(each.drawings for each in told)
+    draws = any(each["drawings"] for each in told)
     return render(
         "submission.html.jinja",
         assets=assets(_STYLES, _DRAWING if draws else _SCRIPTS),
@@ -233,22 +178,23 @@ class _PageEvidence:
         self._pictures = {picture.test: picture for picture in sound}
         self._room = _MOST_NUMBERS
 
-    def told(self, cause: Cause) -> ToldCause:
-        """Returns a cause in full."""
+    def told(self, cause: Cause) -> dict[str, Any]:
+        """Returns a cause with everything that the page shows of it."""
         own = [test.id for test in (cause.shown, *cause.tests) if test.id in self._public]
         is_written = cause.shown.status is not Status.MISSING
-        return ToldCause(
-            cause=cause,
-            cost=cost(cause),
-            message=shortened(plain(message_below(cause))) if is_written else "",
-            source=self._first_excerpt(cause.places) if is_written else None,
-            walk=self._walk(cause),
-            drawings=tuple(self._drawings(own)),
-            fails=extent(cause),
-            failing=tuple(self._failing(cause)),
-        )
+        walks = (self._walks.get((test.exercise, test.id)) for test in cause.tests)
+        return {
+            "cause": cause,
+            "cost": cost(cause),
+            "message": shortened(plain(message_below(cause))) if is_written else "",
+            "source": self._first_excerpt(cause.places) if is_written else None,
+            "walk": next(filter(None, walks), None),
+            "drawings": [*self._drawings(own)],
+            "fails": extent(cause),
+            "failing": [*self._failing(cause)],
+        }
 
-    def _drawings(self, tests: Sequence[str]) -> Iterator[Drawing]:
+    def _drawings(self, tests: Sequence[str]) -> Iterator[dict[str, str]]:
         """Yields the pictures of some of the tests, none of them again."""
         known = [test for test in tests if test in self._pictures]
         found = 0
@@ -259,33 +205,24 @@ class _PageEvidence:
                 self._room -= size
                 yield _drawing(self._pictures.pop(test))
 
-    def first_source(self) -> SourceExcerpt | None:
+    def first_source(self) -> _Source | None:
         """Returns the lines that explain why nothing could be read."""
         return self._first_excerpt([(t.where.file, t.where.line) for t in self._tests if t.where])
 
-    def _first_excerpt(self, places: Iterable[Place]) -> SourceExcerpt | None:
+    def _first_excerpt(self, places: Iterable[Place]) -> _Source | None:
         """Returns the lines around the first place that an excerpt holds."""
-        return next(
-            filter(None, (_excerpt_around(self._excerpts, *place) for place in places)), None
-        )
+        found = (_excerpt_around(self._excerpts, *place) for place in places)
+        return next(filter(None, found), None)
 
-    def _walk(self, cause: Cause) -> StepWalk | None:
-        walks = (self._walks.get((test.exercise, test.id)) for test in cause.tests)
-        return next(filter(None, walks), None)
-
-    def _failing(self, cause: Cause) -> Iterator[Failing]:
+    def _failing(self, cause: Cause) -> Iterator[tuple[str, list[str], int]]:
+        """Yields the exercises, each with its public tests and the number of its hidden ones."""
         for exercise in cause.exercises:
             tests = [test.id for test in cause.tests if test.exercise == exercise]
-            own = [test for test in tests if test in self._public]
-            yield Failing(
-                one_line(exercise),
-                tuple(one_line(name_of_test(test), 160) for test in own[:_MOST_TESTS]),
-                max(len(own) - _MOST_TESTS, 0),
-                len(tests) - len(own),
-            )
+            own = [one_line(name_of_test(test), 160) for test in tests if test in self._public]
+            yield one_line(exercise), own, len(tests) - len(own)
 
 
-def _excerpt_around(excerpts: Iterable[Excerpt], file: str, line: int) -> SourceExcerpt | None:
+def _excerpt_around(excerpts: Iterable[Excerpt], file: str, line: int) -> _Source | None:
     """Returns the excerpt whose middle is nearest to a place, if any holds it."""
     around = [
         excerpt
@@ -295,4 +232,4 @@ def _excerpt_around(excerpts: Iterable[Excerpt], file: str, line: int) -> Source
     if not around:
         return None
     best = min(around, key=lambda e: abs(e.first + len(e.lines) / 2 - line))
-    return SourceExcerpt(one_line(best.file), line, highlighted(best, line))
+    return one_line(best.file), line, best.first, highlighted(best)

@@ -36,39 +36,8 @@ from grader.results.database import FILE
 from grader.results.results import Results
 from grader.results.store import Store
 
-
-class AnonymousLabels:
-    """Anonymous labels: the class's own numbers, and random numbers for other submissions.
-
-    The mask also learns the names of the other submissions.
-    """
-
-    def __init__(self, mask: Mask) -> None:
-        self._mask = mask
-        self._drawn: set[str] = set()
-
-    def __call__(self, name: str, people: Sequence[Author], origin: str) -> str:
-        """Returns the label of a submission, given its name and origin."""
-        if not origin:
-            return self._mask.labels[name]
-        while (label := f"No. {secrets.randbelow(900_000) + 100_000}") in self._drawn:
-            pass
-        self._drawn.add(label)
-        self._mask.add(name, people, label)
-        return label
-
-
 _HANDED_OUT = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
 _ADAPTERS = "adapters.py"
-
-
-# Returns the label of a submission, given its name, its people and its origin.
-Labelling = Callable[[str, Sequence[Author], str], str]
-
-
-def by_name(name: str, _people: Sequence[Author], _origin: str) -> str:
-    """Returns a submission's own name as its label, for readers who may see names."""
-    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +79,34 @@ class SimilarPairs:
 
 
 @dataclass(slots=True)
-class _Collection:
-    """The submissions to compare, and the remarks on those that are left out."""
+class Collection:
+    """The submissions to compare, and the remarks on those that are left out.
 
-    label_of: Labelling
+    With a `mask`, numbers stand for names: the class's own ones, and random ones for others.
+    """
+
+    mask: Mask | None
     found: list[Compared] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    _drawn: set[str] = field(default_factory=set)
 
     def add(self, entries: Iterable[Entry], origin: str) -> None:
+        """Adds submissions of the class, or those of an origin."""
         for entry in entries:
-            label = self.label_of(entry.name, entry.authors, origin)
+            label = self.label(entry.name, entry.authors, origin)
             self.found.append(Compared(label, origin, entry))
+
+    def label(self, name: str, people: Sequence[Author] = (), origin: str = "") -> str:
+        """Returns the label of a submission; the mask learns the names of another class's."""
+        if self.mask is None:
+            return name
+        if not origin:
+            return self.mask.labels[name]
+        while (label := f"No. {secrets.randbelow(900_000) + 100_000}") in self._drawn:
+            pass
+        self._drawn.add(label)
+        self.mask.add(name, people, label)
+        return label
 
 
 def compare(
@@ -130,38 +116,38 @@ def compare(
     repositories: Sequence[Path] = (),
     given: Sequence[Path] = (),
     most: int = 30,
-    label_of: Labelling = by_name,
+    mask: Mask | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> SimilarPairs:
     """Compares the submissions of a class with each other, `others` and `repositories`.
 
     `others` are results or folders of submissions, and `repositories` are folders or archives of
-    code. `given` is handed-out code in addition to the assignment's own files. `label_of` returns
-    the label of a submission. `advance` gets the number of all submissions after each that is read.
+    code. `given` is handed-out code in addition to the assignment's own files. With a `mask`,
+    numbers stand for names. `advance` gets the number of all submissions after each that is read.
 
     Raises:
         Refusal: if the class's submissions are gone, or a named path does not exist.
         StoreError: if results cannot be read.
     """
-    collection = _Collection(label_of)
+    collection = Collection(mask)
     _add_class(collection, results)
     for other in others:
         _add_others(collection, other)
     for repository in repositories:
         name = repository.resolve().name or str(repository)
-        collection.found.append(Compared(name, "repository", _single(repository)))
+        collection.found.append(Compared(name, "repository", single(repository)))
     return _compared(collection, assignment, given, most, advance)
 
 
 def _compared(
-    collection: _Collection,
+    collection: Collection,
     assignment: Assignment,
     given: Sequence[Path],
     most: int,
     advance: Callable[[int], None] | None,
 ) -> SimilarPairs:
     handed_out = [assignment.root / part for part in _HANDED_OUT]
-    entries = [_single(path) for path in (*filter(Path.exists, handed_out), *given)]
+    entries = [single(path) for path in (*filter(Path.exists, handed_out), *given)]
     with SourcesClient() as client:
         known = [_known(client, entry) for entry in entries]
         digests = frozenset(file.digest for one in known for file in one.files)
@@ -187,7 +173,7 @@ def _known(client: SourcesClient, entry: Entry) -> ComparedSources:
         raise Refusal(f"{entry.path}: {error}") from error
 
 
-def _add_class(collection: _Collection, results: Results) -> None:
+def _add_class(collection: Collection, results: Results) -> None:
     names = {*results.submissions()}
     try:
         there = _entries(results)
@@ -197,11 +183,11 @@ def _add_class(collection: _Collection, results: Results) -> None:
         ) from error
     collection.add((entry for entry in there if entry.name in names), "")
     lacking = names - {entry.name for entry in there}
-    if gone := sorted(collection.label_of(name, (), "") for name in lacking):
+    if gone := sorted(map(collection.label, lacking)):
         collection.remarks.append(f"gone since they were graded, and not compared: {several(gone)}")
 
 
-def _add_others(collection: _Collection, folder: Path) -> None:
+def _add_others(collection: Collection, folder: Path) -> None:
     try:
         is_results, is_there = (folder / FILE).exists(), folder.exists()
     except OSError as error:
@@ -210,7 +196,7 @@ def _add_others(collection: _Collection, folder: Path) -> None:
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
     except NothingToGrade as error:
         if not is_there:
-            raise Refusal(str(error)) from error
+            raise
         why = str(error)
         if is_results:
             why = (
@@ -231,16 +217,9 @@ def _entries(results: Results) -> Sequence[Entry]:
     return [*under_graded_names(there, results.submission_hashes(), fingerprint)]
 
 
-def _single(path: Path) -> Entry:
-    try:
-        return single(path)
-    except NothingToGrade as error:
-        raise Refusal(str(error)) from error
-
-
 def _read_all(
     client: SourcesClient,
-    collection: _Collection,
+    collection: Collection,
     digests: frozenset[str],
     advance: Callable[[int], None] | None,
 ) -> tuple[list[Compared], list[Numbers]]:

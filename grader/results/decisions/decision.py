@@ -138,7 +138,7 @@ _MOST_NAMES, _MOST_LISTED = 10_000, 8
 _REPORT = "grader report --anonymous"
 
 
-class UnknownName(Exception):
+class UnknownName(BadDecisions):
     """A name that fits nothing in this class, or several; the text says what to write."""
 
 

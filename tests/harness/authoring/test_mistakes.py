@@ -108,7 +108,7 @@ def asked() -> Mapping[str, Sequence[Call]]:
     right = Examinee({name: getattr(solutions, name) for name in solutions.__all__})
 
     def examine(judge: Judge) -> None:
-        assert all(verdict.status is Status.PASSED for verdict in judge.grade(right))
+        assert all(verdict.status is Status.PASSED for verdict in judge.grade(right.ask))
 
     Suite(find_assignment(ROOT)).open(lambda suite: examine(Judge(suite, 0)))
     calls: dict[str, list[Call]] = defaultdict(list)
@@ -211,7 +211,7 @@ def test_a_count_that_is_wrong_in_one_parameter_loses_a_third_of_its_values():
 
     def examine(judge: Judge) -> None:
         for function in functions:
-            verdicts = [*judge.grade(Examinee({exercise: function}))]
+            verdicts = [*judge.grade(Examinee({exercise: function}).ask)]
             values = [v for v in verdicts if (v.exercise, v.aspect) == (exercise, Aspect.VALUES)]
             shares.append(sum(v.score for v in values) / sum(v.max_score for v in values))
 

@@ -20,7 +20,6 @@ from grader.authoring.mutation import Mutations, MutationTrial, difference, in_w
 from grader.authoring.mutation_outcomes import (
     SAME_ANSWERS,
     SAME_BUT_FOR_ROUNDING,
-    SAME_CODE,
     Candidate,
     Fate,
     MutantRunner,
@@ -139,7 +138,7 @@ def equivalent(why: str) -> MutationOutcome:
 
 
 EDITS = [
-    (SCALED, "x * 0.3", "x * (0.3)", equivalent(SAME_CODE)),
+    (SCALED, "x * 0.3", "x * (0.3)", equivalent(SAME_ANSWERS)),
     (SCALED, "x * 0.3", "0.3 * x", equivalent(SAME_ANSWERS)),
     (SCALED, "x * 0.3", "x * 0.1 * 3", equivalent(SAME_BUT_FOR_ROUNDING)),
     (SCALED, "x * 0.3", "x * 0.3001", MISSED),

@@ -99,11 +99,11 @@ def test_a_wrong_argument_raises_an_exception_with_one_sentence(tiny, a_class, p
 
 def test_grade_and_batch_have_the_defaults_of_the_commands():
     """The documentation says that they are the same."""
-    called = {"memory": "memory_mb"}
+    called = {"explain_seconds": "explain_timeout"}
     for verb, name in ((package.grade, "run"), (package.batch, "batch")):
         command = cli.get_command(click.Context(cli), name)
         here = {one: it.default for one, it in inspect.signature(verb).parameters.items()}
-        for option in ("adapters", "timeout", "memory", "device", "explain_timeout"):
+        for option in ("adapters", "timeout", "memory_mb", "device", "explain_seconds"):
             (there,) = [one.default for one in command.params if one.name == option]
             assert here[called.get(option, option)] == there, (name, option)
         assert (here["seed"], here["exercises"], here["explain"]) == (None, (), True)

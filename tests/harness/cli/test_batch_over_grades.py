@@ -154,7 +154,7 @@ def test_packages_that_are_missing_or_slow_are_reported_below_the_class(graded, 
         ),
         (
             ("explain", "out"),
-            "batch.explain_folder",
+            "batch.open_explanations",
             "stopped: the explanations so far are kept; run the command again to continue\n",
         ),
         (("mistakes", "out"), "mistakes.in_words", "grader: stopped\n"),

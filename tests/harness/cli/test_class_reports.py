@@ -67,7 +67,7 @@ def test_more_time_is_advised_where_time_for_explanations_ended(tmp_path, second
     a_batch(tmp_path, replace(scored("a", 0, 6), unexplained=LATE))
     if seconds is not None:
         with Store.open(tmp_path, "Attention") as store:
-            store.set_options(Options(explain_seconds=seconds).as_json())
+            store.remember(options=Options(explain_seconds=seconds).as_json())
     said = f"grader explain {tmp_path} --explain-timeout {advised}"
     assert any(step.endswith(said) for step in next_steps(grader_here("report", tmp_path).stdout))
 

@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli.command_line import COMMANDS, GROUPS, cli
-from grader.cli.old_spellings import respelled
 
 pytestmark = pytest.mark.process
 
@@ -58,41 +57,6 @@ def test_help_lists_commands_in_groups():
     printed = CliRunner().invoke(cli, ["--help"]).output
     titles = [line for line in printed.splitlines() if line[:1].isalpha() and line.endswith(":")]
     assert titles[1:] == [f"{title}:" for title in GROUPS]
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("mistakes list --all out", "mistakes out list --all"),
-        ("mistakes name out 12 turned", "mistakes out name 12 turned"),
-        ("mistakes add out turned", "mistakes out add turned"),
-        ("decide out drop t --reason r", "decide out taken-out t --reason r"),
-        ("decide out excuse bob", "decide out excused bob"),
-        ("decide out extend bob --days 1", "decide out extension bob --days 1"),
-        ("decide out take bob two", "decide out taken-instead bob two"),
-        ("decide out days bob 2", "decide out late-days bob 2"),
-        ("decide out time bob 2026-10-03", "decide out handed-in bob 2026-10-03"),
-        ("tests weak out", "report out --details"),
-        ("run x --format json --output f", "run x --format json --out f"),
-        ("export out --format csv --output=f", "export out --format csv --out=f"),
-        ("feedback out --for mail", "feedback out --format mail"),
-    ],
-)
-def test_an_old_spelling_still_works_and_prints_the_new_one(before, now):
-    """One line shows the new spelling."""
-    words, said = respelled(before.split())
-    assert words == now.split()
-    assert said is not None
-    assert len(said.splitlines()) == 1
-    assert respelled(now.split()) == (now.split(), None)
-
-
-def test_the_note_about_an_old_spelling_goes_to_stderr(grader, tmp_path):
-    """Programs that read the output find the same as before."""
-    done = grader("export", tmp_path, "--format", "csv", "--output", "-", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "`grader export … --output` is now `grader export … --out`" in done.stderr
 
 
 @pytest.mark.unit

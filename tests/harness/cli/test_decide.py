@@ -244,7 +244,7 @@ def test_the_help_says_who_reads_a_reason(out, words):
 def test_an_extension_until_the_due_date_is_refused(out, until):
     """The student would read that there was more time, until the ordinary due date."""
     with Store.open(out, "Attention") as store:
-        store.set_late_rule(LateRule(due=DUE, zone="Europe/Zurich", percent=10))
+        store.remember(late=LateRule(due=DUE, zone="Europe/Zurich", percent=10).as_json())
     done = grader_here("decide", out, "extension", "alice", "--until", until, *BY)
     assert (done.returncode, done.stdout) == (2, "")
     assert "until must be after the due date, 2026-10-05T23:59 CEST" in done.stderr

@@ -48,7 +48,7 @@ def recorded_calls(folder: Path, adapters: str) -> list[str]:
         limits = SessionLimits(100, 10, 10, 1 << 30)
         with prepared(suite.assignment, folder, limits) as one:
             counted = CountedCalls(one.session)
-            statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted, [SDPA])}
+            statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted.ask, [SDPA])}
             explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
             workshop = RepairWorkshop(one.session, one.submission, NO_SLIPS)
             losses = LostTests(one.session, one.submission.root)

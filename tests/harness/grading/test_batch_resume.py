@@ -117,7 +117,7 @@ def test_a_report_that_does_not_match_the_results_is_written_again(grader, tiny,
             next((report / "submissions").iterdir()).unlink()
         case "of another batch":
             with Store.open(place / "other", "tiny") as store:
-                store.set_options({})
+                store.remember(options={})
             write_report(Store.read(place / "other"), report)
     results = Store.read(place / "out")
     assert not current_report(results, report)
@@ -138,12 +138,12 @@ def test_a_comparison_report_does_not_count_as_current(place):
 def test_two_stores_with_equal_content_have_different_states(tmp_path):
     for name in ("one", "other"):
         with Store.open(tmp_path / name, "tiny") as store:
-            store.set_options({"seed": 1})
+            store.remember(options={"seed": 1})
     one, other = (Store.read(tmp_path / name).state for name in ("one", "other"))
     assert one
     assert other
     assert one != other
     with Store.open(tmp_path / "one", "tiny") as store:
-        store.set_options({"seed": 1})
+        store.remember(options={"seed": 1})
         assert store.state == one
     assert Store.read(tmp_path / "one").state == one

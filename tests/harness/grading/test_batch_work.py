@@ -17,7 +17,7 @@ from grader.core.explanation import PENDING
 from grader.core.submission import Author, Imports
 from grader.core.verdict import Grade, GradeStatus, Status
 from grader.grading import fingerprints
-from grader.grading.batch import GradesWouldBeLost, explain_folder, open_batch
+from grader.grading.batch import GradesWouldBeLost, open_batch, open_explanations
 from grader.grading.options import Explained, Options, Task
 from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
@@ -118,7 +118,7 @@ def test_a_stopped_batch_leaves_the_submissions_that_it_did_not_reach_as_not_gra
     told = [found, [course.submissions], course.out, course.assignment]
     with open_batch(*told, SEVEN) as batch, contextlib.closing(batch.results(course.jobs)) as ours:
         assert next(ours).submission == "alice"
-    assert [(row.submission, row.status) for row in Store.read(course.out).outlines()] == [
+    assert [(row.submission, row.status) for row in Store.read(course.out).grades()] == [
         ("alice", GradeStatus.GRADED),
         ("bob", GradeStatus.NOT_GRADED),
         ("carol", GradeStatus.NOT_GRADED),
@@ -430,11 +430,9 @@ def test_a_grade_stays_when_another_person_hands_in_under_its_name(course):
 
 def words_for(course: Course) -> tuple[int, list[str], list[Any]]:
     """Adds missing words; returns how many waited, which submissions changed, and the results."""
-    begun: list[Any] = []
     course.jobs.questions = []
-    results = [*explain_folder(course.out, course.assignment, course.jobs, begun.append)]
-    (work,) = begun
-    return work.waiting, work.changed, results
+    with open_explanations(course.out, course.assignment) as missing:
+        return missing.waiting, missing.changed, [*missing.words(course.jobs)]
 
 
 def test_missing_words_are_added_to_a_folder_of_results(course):
@@ -455,8 +453,8 @@ def test_missing_words_are_added_to_a_folder_of_results(course):
 @pytest.mark.parametrize(("seconds", "given"), [(None, 20.0), (60.0, 60.0)])
 def test_missing_words_may_get_more_time_than_the_batch_gave(course, seconds, given):
     course.batch(explain=False)
-    args = course.out, course.assignment, course.jobs, lambda _: None, seconds
-    assert [*explain_folder(*args)]
+    with open_explanations(course.out, course.assignment, seconds) as missing:
+        assert [*missing.words(course.jobs)]
     assert course.jobs.settings.explain_seconds == given
 
 
@@ -491,8 +489,11 @@ def test_a_folder_with_all_words_needs_no_submission(course):
 
 def test_a_folder_without_a_batch_has_nothing_to_explain(course):
     with Store.open(course.out, "tiny") as store:
-        store.set_paths([])
+        store.remember(paths=[])
     with pytest.raises(StoreError, match="no batch was run over these results"):
         words_for(course)
-    with pytest.raises(StoreError, match="does not exist"):
-        [*explain_folder(course.folder / "no", course.assignment, course.jobs, print)]
+    with (
+        pytest.raises(StoreError, match="does not exist"),
+        open_explanations(course.folder / "no", course.assignment),
+    ):
+        pass

@@ -17,7 +17,6 @@ from grader.grading.judge.carry_forward import (
     CarriedPoints,
     CarryForward,
     EarlierVerdicts,
-    Paid,
     ungated,
 )
 from grader.grading.judge.variants import Way, tells
@@ -89,7 +88,7 @@ def found(
     """Returns, by exercise, the root, and the mistake, number and exercise of its way."""
     search = CarryForward(mistakes, foundations, verdicts, asked, NOTHING)
     return {
-        name: (paid.root, paid.account.way.mistake, paid.account.way.number, paid.account.way[1])
+        name: (paid.root, paid.way.mistake, paid.way.number, paid.way[1])
         for name, paid in search.found().items()
     }
 
@@ -162,7 +161,7 @@ def test_other_wrong_tests_come_back_only_if_the_mistake_accounts_for_them():
         NOTHING,
     )
     fixed = frozenset({"run_b/one", "run_b/two", "run_b/large"})
-    assert search.found() == {"run_b": Paid("run_a", CarriedPoints(IN_B, fixed))}
+    assert search.found() == {"run_b": CarriedPoints(IN_B, fixed, "run_a")}
 
 
 @pytest.mark.parametrize(

@@ -133,5 +133,4 @@ def test_the_pool_of_a_cluster_is_chosen_by_the_address(monkeypatch):
     settings = Settings("course", 5, (), "adapters.py", 1.0, 64, "suite")
     with chosen_pools(PLACE, 3, print, require_isolation=True) as chosen:
         chosen(settings)
-    terms = pools.Terms(3, require_isolation=True)
-    assert made == [(f"client of {PLACE}", PLACE, settings, terms, print)]
+    assert made == [(f"client of {PLACE}", PLACE, settings, print, 3, True)]

@@ -17,7 +17,7 @@ from grader.core.verdict import GradeStatus
 from grader.grading.cluster import pool as pools
 from grader.grading.cluster.bundle import packed_reply
 from grader.grading.cluster.connection import NoCluster
-from grader.grading.cluster.pool import ClusterPool, Terms
+from grader.grading.cluster.pool import ClusterPool
 from grader.grading.cluster.remote_worker import RemoteWorkers
 from grader.grading.options import Explained, ExplanationTask, GradedTask, NotIsolated, Task
 from grader.intake.copying import CopyFailed
@@ -144,7 +144,7 @@ def a_pool(
 ) -> ClusterPool:
     """Returns the pool; `told` gets the sentences about machines."""
     say = [].append if told is None else told.append
-    return ClusterPool(scheduler, PLACE, settings, Terms(**terms), say)
+    return ClusterPool(scheduler, PLACE, settings, say, **terms)
 
 
 def in_short(results: Any) -> list[tuple[str, GradeStatus, str | None]]:

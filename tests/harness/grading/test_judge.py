@@ -15,7 +15,7 @@ from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge import judge as judges
 from grader.grading.judge import variants as known
-from grader.grading.judge.carry_forward import CarriedPoints, Paid
+from grader.grading.judge.carry_forward import CarriedPoints
 from grader.grading.judge.judge import Judge
 from grader.grading.judge.variants import Way
 from grader.testing.handles.handle import BrokenReference
@@ -204,16 +204,16 @@ def test_an_answer_that_breaks_a_test_fails_it(tmp_path):
 
 
 class Heavy(Answers):
-    """An examinee whose first answers find no memory, of torch or of Python."""
+    """Answers whose first ones find no memory, of torch or of Python."""
 
     def __init__(self, *makes: Callable[[], object]) -> None:
         super().__init__(RIGHT)
         self.makes = [*makes]
 
-    def ask(self, call: Call) -> Answer:
+    def __call__(self, call: Call) -> Answer:
         if self.makes:
             self.makes.pop(0)()
-        return super().ask(call)
+        return super().__call__(call)
 
 
 def of_torch() -> object:
@@ -257,8 +257,8 @@ def test_points_come_back_although_answers_were_dropped(course):
         judge, wrong = Judge(suite, 7), Answers(TRIPLED)
         verdicts = [*judge.grade(wrong)]
         # One test of the root's values does not hold even for the mistake itself.
-        expected = {"run_count": Paid("run_double", CarriedPoints(
-            Way("tripled", "run_count", 0), frozenset({COUNTS, MORE})))}  # fmt: skip
+        tripled, both = Way("tripled", "run_count", 0), frozenset({COUNTS, MORE})
+        expected = {"run_count": CarriedPoints(tripled, both, "run_double")}
         assert judge.carried(verdicts, wrong) == expected
         calls = len(wrong.calls)
         judge._failed.clear()
@@ -295,7 +295,7 @@ def test_a_mistake_accounts_for_exactly_its_own_answers(course):
         for test in (TWICE, LINEAR, GRADIENT):
             for factor, expected in [(3, [True, False]), (4, [False, True]), (5, [False, False])]:
                 own = {"run_double": lambda x, f=factor: f * x}
-                asked, ask = answers_to(suite, test, own), Answers(own).ask
+                asked, ask = answers_to(suite, test, own), Answers(own)
                 assert asked
                 ways = [IN_DOUBLE, IN_DOUBLE._replace(number=1)]
                 found = [variants.accounts_for(test, way, asked, ask) for way in ways]

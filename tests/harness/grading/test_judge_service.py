@@ -15,7 +15,7 @@ from grader.core.assignment import BadAssignment, Settings
 from grader.core.submission import Imports
 from grader.core.text import read
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
-from grader.core.wire.calls import Frame, Raised, Use
+from grader.core.wire.calls import Answer, Call, Frame, Raised, Use
 from grader.grading.judge import service as services
 from grader.grading.judge.service import JudgeService, memory_bound
 from grader.grading.options import Task
@@ -94,6 +94,9 @@ class Session(Answers):
 
     def open(self) -> StudentFault | None:
         return self.problem
+
+    def ask(self, call: Call) -> Answer:
+        return self(call)
 
     def charge(self, seconds: float) -> None:
         self.charged.append(seconds)

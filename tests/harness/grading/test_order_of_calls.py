@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import torch
 
-from grader.authoring.verification import GivenFunctions
+from grader.authoring.verification import answering
 from grader.core.assignment import find_assignment
 from grader.core.points import total
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.judge import Judge
 from grader.testing.course import load_references
+from grader.testing.outcome_cache import Ask
 from grader.testing.suite import Suite
 
 pytestmark = pytest.mark.unit
@@ -55,37 +56,37 @@ def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass
-class RecordingExaminee:
-    """An examinee that answers with `functions` and notes each call."""
+class Recording:
+    """Answers with `functions`, and notes each call."""
 
-    functions: GivenFunctions
+    functions: Ask
     seen: list[Seen] = field(default_factory=list)
 
-    def ask(self, call: Call) -> Answer:
+    def __call__(self, call: Call) -> Answer:
         self.seen.append(visible_parts(call))
-        return self.functions.ask(call)
+        return self.functions(call)
 
 
 @dataclass
 class TwoCandidates:
-    """An examinee with two programs, which knows the order of calls after right answers.
+    """Answers with two programs, and knows the order of calls after right answers.
 
     It changes to the second program once a call is left out, because that reveals a wrong answer.
     """
 
-    first: GivenFunctions
-    second: GivenFunctions
+    first: Ask
+    second: Ask
     right_order: Sequence[Seen]
     place: int = 0
     has_changed_over: bool = False
 
-    def ask(self, call: Call) -> Answer:
+    def __call__(self, call: Call) -> Answer:
         seen = visible_parts(call)
         if seen != self.right_order[self.place]:
             self.has_changed_over = True
             self.place = self.right_order.index(seen, self.place)
         self.place += 1
-        return (self.second if self.has_changed_over else self.first).ask(call)
+        return (self.second if self.has_changed_over else self.first)(call)
 
 
 @dataclass
@@ -94,17 +95,17 @@ class Class:
 
     judge: Judge
 
-    def seen(self, functions: GivenFunctions) -> list[Seen]:
-        noting = RecordingExaminee(functions)
+    def seen(self, functions: Ask) -> list[Seen]:
+        noting = Recording(functions)
         self.earned(noting)
         return noting.seen
 
-    def earned(self, examinee: Any) -> float:
-        return total(verdict.score for verdict in self.judge.grade(examinee))
+    def earned(self, ask: Ask) -> float:
+        return total(verdict.score for verdict in self.judge.grade(ask))
 
 
 def with_attention_assignment(
-    look: Callable[[Class, GivenFunctions, GivenFunctions], None],
+    look: Callable[[Class, Ask, Ask], None],
 ) -> None:
     """Calls `look` with a new class, right functions and wrong functions."""
 
@@ -113,8 +114,8 @@ def with_attention_assignment(
         spoilt = {name: wrong(function) for name, function in references.items()}
         look(
             Class(Judge(suite, SEED)),
-            GivenFunctions(ROOT, references),
-            GivenFunctions(ROOT, spoilt),
+            answering(ROOT, references),
+            answering(ROOT, spoilt),
         )
 
     Suite(find_assignment(ROOT), FEW).open(serve)
@@ -123,7 +124,7 @@ def with_attention_assignment(
 def test_wrong_and_right_answers_lead_to_the_same_calls():
     """A test makes all its calls, also those after the assertion that fails."""
 
-    def look(graded: Class, right: GivenFunctions, spoilt: GivenFunctions) -> None:
+    def look(graded: Class, right: Ask, spoilt: Ask) -> None:
         assert graded.seen(spoilt) == graded.seen(right)
 
     with_attention_assignment(look)
@@ -132,7 +133,7 @@ def test_wrong_and_right_answers_lead_to_the_same_calls():
 def test_repeated_answers_lead_to_the_same_calls():
     """A judge remembers the outcome of a test for equal answers, but makes all calls again."""
 
-    def look(graded: Class, _right: GivenFunctions, spoilt: GivenFunctions) -> None:
+    def look(graded: Class, _right: Ask, spoilt: Ask) -> None:
         first = graded.seen(spoilt)
         assert graded.seen(spoilt) == first
 
@@ -141,7 +142,7 @@ def test_repeated_answers_lead_to_the_same_calls():
 
 def test_a_failed_test_does_not_change_the_inputs_of_later_submissions():
 
-    def look(graded: Class, right: GivenFunctions, spoilt: GivenFunctions) -> None:
+    def look(graded: Class, right: Ask, spoilt: Ask) -> None:
         graded.seen(spoilt)
         assert graded.earned(right) == pytest.approx(10.0)
 
@@ -151,7 +152,7 @@ def test_a_failed_test_does_not_change_the_inputs_of_later_submissions():
 def test_a_submission_with_a_second_program_earns_no_more():
     """A submission with two programs cannot find out whether the first one was wrong."""
 
-    def look(graded: Class, right: GivenFunctions, spoilt: GivenFunctions) -> None:
+    def look(graded: Class, right: Ask, spoilt: Ask) -> None:
         order = graded.seen(right)
         alone = graded.earned(spoilt)
         both = TwoCandidates(spoilt, right, order)

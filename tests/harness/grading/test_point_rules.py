@@ -11,7 +11,6 @@ from grader.core.wire.calls import Use
 from grader.grading.job.client import remarks_of
 from grader.grading.judge.carry_forward import (
     CarriedPoints,
-    Paid,
     applied,
     carried_points,
     gated,
@@ -145,7 +144,7 @@ def test_only_a_test_that_passed_without_right_values_gets_a_remark(status, valu
 def back(tests: list[Verdict], uses: Uses, cost: float = 0.0, percent: float = 100.0) -> Any:
     """Returns the points that come back to `run_b`, whose failed tests the mistake explains."""
     fixed = frozenset(one.id for one in tests if one.status is FAILED and "loop" not in one.id)
-    paid = {"run_b": Paid("run_a", CarriedPoints(IN_B, fixed))}
+    paid = {"run_b": CarriedPoints(IN_B, fixed, "run_a")}
     return carried_points(tests, paid, uses, {"torch.add": cost}, percent)
 
 

@@ -204,7 +204,7 @@ def test_a_submission_that_the_batch_numbered_has_that_name(tmp_path: Path):
         store.add(
             Grade("alice-2", GradeStatus.GRADED, 1, 2, 7, digest, "s", 0.1, None, {}, ()), "key", 2
         )
-        store.set_paths([str(second), str(first)])
+        store.remember(paths=[str(second), str(first)])
     (pair, *_) = compare(Store.read(out), ASSIGNMENT).pairs
     assert {pair.one.name, pair.other.name} == {"alice", "bob"}
 

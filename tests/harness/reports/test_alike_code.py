@@ -12,7 +12,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.intake.discovery import single
-from grader.reports.similarity.comparison import AnonymousLabels
+from grader.reports.similarity.comparison import Collection
 from grader.reports.similarity.process import tokens, windows
 from grader.reports.similarity.sources import (
     MOST_FILES,
@@ -259,7 +259,7 @@ def test_an_answer_beyond_the_bounds_is_refused(row: object, is_accepted: bool):
 def test_other_submissions_get_random_labels_that_the_mask_knows():
     """The class keeps its numbers; a name from elsewhere is hidden in texts too."""
     mask = Mask({"ann": 123}, People())
-    label = AnonymousLabels(mask)
+    label = Collection(mask).label
     assert label("ann", (), "") == "Submission 123"
     zoe = label("zoe", (Author("Zoë Lind"),), "earlier")
     assert zoe.startswith("No. ")

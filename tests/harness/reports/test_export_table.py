@@ -16,6 +16,7 @@ from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus, Status
 from grader.reports.export.formats import write_document
 from grader.results.decisions.opening import open_settling
+from grader.results.results import Results
 from tests.harness.export_fixtures import (
     AWKWARD,
     a_batch,
@@ -225,10 +226,12 @@ def test_an_empty_class_gives_a_valid_document_and_table(tmp_path: Path) -> None
     assert len(exported("csv", results).table()) == 2
 
 
-def test_a_large_document_is_written_grade_by_grade(tmp_path: Path) -> None:
+def test_a_large_document_is_written_grade_by_grade(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ten thousand grades with all their messages do not fit in memory."""
 
-    def grades() -> Iterator[Grade]:
+    def grades(_) -> Iterator[Grade]:
         for number in range(300):
             yield a_grade(f"s{number}", a_verdict("run_rope", 0, message="x" * 100_000))
 
@@ -237,9 +240,11 @@ def test_a_large_document_is_written_grade_by_grade(tmp_path: Path) -> None:
             return len(text)
 
     results = a_batch(tmp_path)
+    settling = open_settling(results)
+    monkeypatch.setattr(Results, "grades", grades)
     tracemalloc.start()
     try:
-        write_document(results, open_settling(results), ((grade, ()) for grade in grades()), Sink())
+        write_document(results, settling, Sink())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -66,8 +66,8 @@ def store_download(folder: Path, names: Sequence[str], out: Path) -> Path:
             e.name: [Author(a.name, a.id, f"{a.id}@x.edu") for a in e.authors] for e in entries
         }
         store.set_people(People(people))
-        store.set_downloads({entry.name: entry.downloaded_as for entry in entries})
-        store.set_paths([str(folder)])
+        store.remember(downloads={entry.name: entry.downloaded_as for entry in entries})
+        store.remember(paths=[str(folder)])
     return out
 
 
@@ -336,7 +336,7 @@ def texts_of(folder: Path, form: str, stored) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if form == "folders":
         places = [path for path in folder.iterdir() if path.is_dir()]
-        assert len(places) == len(stored.outlines())
+        assert len(places) == len(stored.submissions())
         return [
             (place.name, file.read_text("utf-8")) for place in places for file in place.iterdir()
         ]
@@ -457,7 +457,7 @@ def test_members_with_different_points_have_a_letter_each_only_outside_platforms
         store.add(a_grade("group:1", a_verdict("run_x", 2.0), a_verdict("run_y")), "key", 0)
         store.add(a_grade("Group/1", a_verdict("run_x")), "key", 1)
         store.set_people(People({"group:1": people}))
-        store.set_downloads({"group:1": ["Team_123_assignsubmission_file"]})
+        store.remember(downloads={"group:1": ["Team_123_assignsubmission_file"]})
     (tmp_path / "decisions.toml").write_text(
         '[[points]]\nperson = "John Roe"\nby = 2\nreason = "he was right"\n'
     )

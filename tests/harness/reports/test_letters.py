@@ -8,12 +8,13 @@ import tarfile
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.core.points import TAKEN_OFF
 from grader.core.verdict import Status
-from grader.reports.letter import Content, Letter, in_format_of, letters
+from grader.reports.letter import Letter, in_format_of, letters
 from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict
 
@@ -76,7 +77,10 @@ def test_a_feedback_text_says_that_its_explanation_is_incomplete(tmp_path: Path)
     assert "is incomplete, which does not affect the grade: time ended." in letter.text
 
 
-CONTENT = Content("<p>page</p>", "text\n\nmore\n", b"%PDF")
+NO_SETTLEMENT: Any = None
+LETTER = Letter(
+    (), a_grade("jane"), NO_SETTLEMENT, (), "text\n\nmore\n", "<p>page</p>", pdf=b"%PDF"
+)
 FILES = ["feedback.html", "feedback.txt", "feedback.pdf"]
 
 
@@ -97,22 +101,22 @@ FILES = ["feedback.html", "feedback.txt", "feedback.pdf"]
 )
 def test_feedback_has_the_format_that_its_name_promises(name: str, content: bytes | None):
     """Nobody could open a page that is called a document."""
-    assert in_format_of(CONTENT, name) == content
-    assert in_format_of(replace(CONTENT, pdf=None), "a.pdf") is None
+    assert in_format_of(LETTER, name) == content
+    assert in_format_of(replace(LETTER, pdf=None), "a.pdf") is None
 
 
 @pytest.mark.parametrize("suffix", ["tar", "tar.gz", "TGZ", "tar.bz2", "tbz2", "tar.xz", "txz"])
 def test_feedback_in_an_archive_has_every_form(suffix: str):
     """Equal content gives equal bytes."""
-    packed = in_format_of(CONTENT, f"a.{suffix}")
+    packed = in_format_of(LETTER, f"a.{suffix}")
     assert packed is not None
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         assert archive.getnames() == FILES
         pages = archive.extractfile(FILES[0])
         assert pages is not None
         assert pages.read() == b"<p>page</p>"
-    assert packed == in_format_of(CONTENT, f"b.{suffix}")
-    zipped = in_format_of(CONTENT, "a.zip")
+    assert packed == in_format_of(LETTER, f"b.{suffix}")
+    zipped = in_format_of(LETTER, "a.zip")
     assert zipped is not None
     with zipfile.ZipFile(io.BytesIO(zipped)) as inner:
         assert inner.namelist() == FILES

@@ -180,7 +180,7 @@ def test_the_page_of_changes_lists_the_greatest_first():
         (None, a_grade("eva", PASSED)),
     )
     found.add_gone(["fay"])
-    assert [(one.test, dict(one.ways)) for one in found.tests.values()] == [
+    assert [(test, dict(ways)) for (_, _, test), ways in found.tests.items()] == [
         ("test_values", {"failed → passed": 2, "passed → failed": 2}),
         ("other", {"passed → missing": 2}),
     ]

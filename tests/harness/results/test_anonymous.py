@@ -77,7 +77,7 @@ def all_names(results: Results) -> set[str]:
         *(a for own in results.people.authors.values() for a in own),
         *results.people.absentees,
     ]
-    names = {outline.submission for outline in results.outlines()}
+    names = {*results.submissions()}
     turned = {", ".join(reversed(person.name.split())) for person in people}
     return names | turned | {t for a in people for t in (a.name, a.id, a.email)}
 
@@ -111,7 +111,7 @@ def test_an_anonymous_report_of_changes_contains_no_name(tmp_path: Path):
     run_grader("report", after, "--against", before, "--anonymous")
     report = after / "report-anonymous"
     text = "\n".join(path.read_text("utf-8") for path in report.rglob("*.html"))
-    names = {outline.submission for outline in Store.read(before).outlines()}
+    names = Store.read(before).submissions()
     assert not [name for name in names if name in text]
     assert (report / "changes.html").exists()
 
@@ -373,7 +373,9 @@ def test_a_file_named_after_its_author_is_masked(tmp_path: Path):
     folder = store_talkative_class(tmp_path / "results", 3)
     with Store.open(folder, "attention") as store:
         name = next(iter(store.people.authors))
-        store.set_downloads({name: (f"{name}_4567_jane-doe.ipynb", f"{name}_4568_adapters.py")})
+        store.remember(
+            downloads={name: (f"{name}_4567_jane-doe.ipynb", f"{name}_4568_adapters.py")}
+        )
     mask = AnonymousResults.of(Store.read(folder)).mask
     assert mask.text("jane-doe.ipynb/cell 3:4") == "handed-in.ipynb/cell 3:4"
     assert mask.text("adapters.py:2") == "adapters.py:2"
@@ -386,7 +388,9 @@ def test_a_file_named_like_a_message_leaves_the_message_alone(tmp_path: Path):
     with Store.open(folder, "attention") as store:
         name = next(iter(store.people.authors))
         files = (said.replace(" sigmoid", ".sigmoid"), f"{said}.py", "is the.py")
-        store.set_downloads({name: tuple(f"{name}_456{n}_{file}" for n, file in enumerate(files))})
+        store.remember(
+            downloads={name: tuple(f"{name}_456{n}_{file}" for n, file in enumerate(files))}
+        )
     mask = AnonymousResults.of(Store.read(folder)).mask
     assert mask.text(f"run_silu: {said} (model.py:3)") == f"run_silu: {said} (model.py:3)"
     assert mask.text(f"{said}.py:3") == "handed-in.py:3"
@@ -398,7 +402,7 @@ def test_both_classes_files_are_masked_in_an_earlier_class(tmp_path: Path):
     for place, file in files.items():
         with Store.open(store_talkative_class(tmp_path / place, 3), "attention") as store:
             name = next(iter(store.people.authors))
-            store.set_downloads({name: (f"{name}_{file}",)})
+            store.remember(downloads={name: (f"{name}_{file}",)})
     blind = AnonymousResults.of(Store.read(tmp_path / "after"))
     mask = blind.beside(Store.read(tmp_path / "before")).mask
     assert mask.text("doe-jane.py:2, roe-john.py:2") == "handed-in.py:2, handed-in.py:2"
@@ -422,7 +426,7 @@ def test_anonymous_similarity_pages_contain_no_name(tmp_path: Path):
         for place, entry in enumerate(discover([tmp_path / "class"]).entries):
             grade = a_submission(suite(8, 3), place, rng)
             add(store, replace(grade, submission=entry.name), "key", place)
-        store.set_paths([str(tmp_path / "class")])
+        store.remember(paths=[str(tmp_path / "class")])
     arguments = ["alike", folder, "--anonymous", "--assignment", ROOT, "--with", tmp_path / "past"]
     done = run_grader(*arguments)
     pages = [*(folder / "alike-anonymous").rglob("*.html")]

@@ -351,7 +351,7 @@ def test_the_late_rule_is_the_assignments_own_or_the_batchs(tmp_path: Path) -> N
     stored = LateRule(due=datetime.datetime(2026, 10, 1), zone="UTC", percent=10)
     a_class(tmp_path / "results")
     with Store.open(tmp_path / "results", "Attention") as store:
-        store.set_late_rule(stored)
+        store.remember(late=stored.as_json() if stored else None)
     results = Store.read(tmp_path / "results")
     table = '[tool.grader]\nname = "Attention"\n[tool.grader.exercises]\nrun_x = 1\n'
     fixed = f"{table}[tool.grader.late]\ndue = 2026-10-03T23:59:00Z\n"

@@ -156,7 +156,7 @@ def a_late_class(
     with Store.open(folder, "Attention") as store:
         authors = {"alice": [Author("Alice Apple", "11")], "g": [JANE, BOB]}
         store.set_people(People(authors, late, (), times))
-        store.set_late_rule(RULE)
+        store.remember(late=RULE.as_json())
         for place, name in enumerate(("alice", "g")):
             add(store, a_grade(name, a_verdict("run_rope", 80.0, 100.0)), "key", place)
     return Store.read(folder)

@@ -140,7 +140,7 @@ def test_a_fresh_start_forgets_grades_and_options(tmp_path: Path) -> None:
     """`--fresh` makes an old folder as good as a new one."""
     with Store.open(tmp_path, "attention") as store:
         assert store.options() is None
-        store.set_options({"seed": 7})
+        store.remember(options={"seed": 7})
         add(store, a_grade("alice", RIGHT), "k", 0)
         assert store.options() == {"seed": 7}
         store.clear()

@@ -24,7 +24,6 @@ from grader.core.verdict import (
     Where,
 )
 from grader.results.earlier import EarlierGrade, went_wrong
-from grader.results.results import Outline
 from grader.results.store import Store
 
 pytestmark = pytest.mark.unit
@@ -259,15 +258,10 @@ def test_grades_are_read_as_they_were_stored_and_explained(tmp_path: Path) -> No
     assert results.grade("nobody") is None
 
 
-def test_an_outline_of_an_incomplete_grade_is_not_graded(tmp_path: Path) -> None:
-    """A single test that was not judged is enough."""
+def test_submissions_their_hashes_and_tests_are_read_in_class_order(tmp_path: Path) -> None:
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("bob", X2, a_verdict("x3", Status.NOT_GRADED)), "k", 1)
         store.add(a_grade("ann", X1, status=GradeStatus.UNREADABLE), "k", 0)
-        assert store.outlines() == [
-            Outline("ann", GradeStatus.UNREADABLE, 1.0, 3.0),
-            Outline("bob", GradeStatus.NOT_GRADED, 1.0, 3.0),
-        ]
         assert store.submissions() == ["ann", "bob"]
         assert store.submission_hashes() == {"ann": "hash of ann", "bob": "hash of bob"}
         assert store.tests() == {"t.py::x2": "run_x", "t.py::x3": "run_x", "t.py::x1": "run_x"}
@@ -283,17 +277,17 @@ def test_the_facts_of_a_batch_are_kept_and_change_its_state_only_once(tmp_path: 
     states = []
     for _ in range(2):
         with Store.open(tmp_path, "attention") as store:
-            store.set_options({"seed": 7})
-            store.set_paths(["class"])
-            store.set_downloads({"ann": ("a.zip",)})
-            store.set_late_rule(None)
+            store.remember(options={"seed": 7})
+            store.remember(paths=["class"])
+            store.remember(downloads={"ann": ("a.zip",)})
+            store.remember(late=None)
         states.append(Store.read(tmp_path).state)
     results = Store.read(tmp_path)
     assert (results.options(), results.paths()) == ({"seed": 7}, ["class"])
     assert results.downloads() == {"ann": ("a.zip",)}
     assert states[0] == states[1] != ""
     with Store.open(tmp_path, "attention") as store:
-        store.set_paths(["elsewhere"])
+        store.remember(paths=["elsewhere"])
     assert Store.read(tmp_path).state != states[0]
 
 

@@ -68,7 +68,7 @@ def course(tmp_path_factory) -> Path:
 def bench(suite: Suite, examinee: Answers) -> Bench:
     """Returns a bench at which functions answer."""
     case_of: Callable[[str], Any] = lambda test: fresh_case(7, test)  # noqa: E731
-    return Bench(suite.contract, examinee.ask, suite.references, case_of, 7, Plainly())
+    return Bench(suite.contract, examinee, suite.references, case_of, 7, Plainly())
 
 
 PUBLIC_TESTS, MORE = "tests/public/test_tiny.py", "tests/hidden/test_more.py"
