@@ -96,10 +96,18 @@ def parameter_count(parts: Parts, d_in: int, d_out: int, qkv_bias: bool, out_bia
 
 
 def attend_causally(
-    parts: Parts, queries: Tensor, keys: Tensor, values: Tensor, width: int
+    parts: Parts,
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    width: int,
+    positions: Tensor | None = None,
 ) -> Tensor:
     """Computes scaled dot-product attention in which no token sees a later one."""
-    mask = parts.step("mask", parts.causal_mask(queries.shape[-2]).to(queries.device))
+    mask = parts.causal_mask(queries.shape[-2]).to(queries.device)
+    if positions is not None:
+        mask = parts.mask_at_positions(mask, positions)
+    parts.step("mask", mask)
     for form in (~mask, torch.where(mask, 0.0, -torch.inf)):
         parts.step("mask", form)
     return attend(parts, queries, keys, values, mask, width)

@@ -70,7 +70,9 @@ def multihead_self_attention_with_rope(
     for role in parts.rotated_roles:
         angles = rope_angles(parts, d_head, theta, max_seq_len, heads[role], shared_by_heads)
         heads[role] = rotated(parts, f"rotated {role}", heads[role], angles)
-    outputs = attend_causally(parts, heads["queries"], heads["keys"], heads["values"], d_model)
+    outputs = attend_causally(
+        parts, heads["queries"], heads["keys"], heads["values"], d_model, shared_by_heads
+    )
     return merged_and_projected(parts, outputs, o_proj_weight)
 
 

@@ -98,6 +98,10 @@ def _in_order(positions: Tensor) -> Tensor:
     return torch.arange(positions.shape[-1], device=positions.device)
 
 
+def _by_position(_mask: Tensor, positions: Tensor) -> Tensor:
+    return positions.unsqueeze(-1) >= positions.unsqueeze(-2)
+
+
 MISTAKES = (
     Mistake(
         "rope-half-split",
@@ -237,6 +241,14 @@ MISTAKES = (
         "Which positions does None stand for, and what does your code do without token_positions?",
         # Position 0 has no rotation.
         (Way({"positions_by_default": torch.zeros_like}, _WITH_ATTENTION),),
+        alone=True,
+    ),
+    Mistake(
+        "causal-by-positions",
+        "Your causal mask compares the positions that are passed, instead of the order of the "
+        "tokens.",
+        "If the positions are 7, 3 and 5, which tokens come before the second one?",
+        (Way({"mask_at_positions": _by_position}, _WITH_ATTENTION),),
         alone=True,
     ),
 )

@@ -66,7 +66,7 @@ def multihead_self_attention_with_rope(
         d_k = heads[role].shape[-1]
         turned = rope(parts, d_k, theta, max_seq_len, heads[role], shared_by_heads)
         heads[role] = parts.step(f"rotated {role}", turned)
-    return _attended(parts, heads, o_proj_weight)
+    return _attended(parts, heads, o_proj_weight, shared_by_heads)
 
 
 def _attend(
@@ -98,10 +98,14 @@ def _projected_heads(
     return heads
 
 
-def _attended(parts: Parts, heads: dict[str, Tensor], o_proj_weight: Tensor) -> Tensor:
+def _attended(
+    parts: Parts, heads: dict[str, Tensor], o_proj_weight: Tensor, positions: Tensor | None = None
+) -> Tensor:
     """Lays the heads' outputs side by side, and mixes them."""
     seq, width = heads["queries"].shape[-2], o_proj_weight.shape[-1]
     mask = parts.causal_mask(seq).to(o_proj_weight.device)
+    if positions is not None:
+        mask = parts.mask_at_positions(mask, positions)
     found = _attend(parts, heads["queries"], heads["keys"], heads["values"], mask, width)
     merged = parts.step("merged", parts.merge_heads(found))
     return parts.project_output(merged, o_proj_weight)

@@ -40,6 +40,7 @@ class Parts:
     axis_of_keys: int = -1
     mask_weights: Callable[[Tensor, Tensor], Tensor] = steps.mask_weights
     causal_mask: Callable[[int], Tensor] = steps.causal_mask
+    mask_at_positions: Callable[[Tensor, Tensor], Tensor] = steps.mask_as_given
     unasked_mask: Callable[[int, int], Tensor | None] = steps.no_mask
     tensors_in_order: InOrder = steps.in_order
 

@@ -74,6 +74,10 @@ def _in_order(positions: Tensor) -> Tensor:
     return torch.arange(positions.shape[-1], device=positions.device)
 
 
+def _by_position(_mask: Tensor, positions: Tensor) -> Tensor:
+    return positions.unsqueeze(-1) >= positions.unsqueeze(-2)
+
+
 MISTAKES = (
     Mistake(
         "rope-half-split",
@@ -185,5 +189,12 @@ MISTAKES = (
         # Position 0 has no rotation.
         ways(Way(WITH_ROPE, {"positions_by_default": torch.zeros_like})),
         echoes=WHOLE,
+    ),
+    Mistake(
+        "causal-by-positions",
+        "Your causal mask compares the positions that are passed, instead of the order of the "
+        "tokens.",
+        "If the positions are 7, 3 and 5, which tokens come before the second one?",
+        ways(Way((MULTIHEAD_ROPE,), {"mask_at_positions": _by_position})),
     ),
 )

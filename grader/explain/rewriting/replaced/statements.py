@@ -162,10 +162,11 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
         return
     names = setting.scopes.names(node)
     loops = set(setting.scopes.loops(node))
-    places: dict[str, list[ast.Name]] = {}
+    places: dict[str, list[ast.expr]] = {}
     for one in setting.parts(node.value):
-        if isinstance(one, ast.Name):
-            places.setdefault(one.id, []).append(one)
+        match one:
+            case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
+                places.setdefault(setting.text(one), []).append(one)
     known, uses = list(places), {name: _uses(setting, own) for name, own in places.items()}
     for place, first in enumerate(known):
         for second in known[place + 1 :]:
