@@ -76,16 +76,6 @@ def _with_fields(value: Any) -> Any:
     return value
 
 
-def holds_tensor(value: Value) -> bool:
-    """Returns whether there is a tensor in a value, however deep."""
-    if isinstance(value, dict | Named):
-        owned = value.values() if isinstance(value, dict) else value.fields.values()
-        return any(map(holds_tensor, owned))
-    if isinstance(value, list | tuple):
-        return any(map(holds_tensor, value))
-    return isinstance(value, torch.Tensor)
-
-
 def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
     """Returns a result in a form that can cross to the judge: plain data, or a description.
 

@@ -14,7 +14,7 @@ import torch
 
 from grader.core.verdict import Status
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import Local, Value, mapped
+from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
 from grader.testing.handles.scripts import EndOfItems, Script, Thing
 from grader.testing.kinds import Anything, Kind, OneOf, PlainType
@@ -225,15 +225,7 @@ def _taken(script: Script, step: Step, adapter: Adapter, arguments: Mapping[str,
 
 
 def _handles_in(value: Any) -> Iterator[Handle]:
-    found: list[Handle] = []
-
-    def note(one: Any) -> Any:
-        if isinstance(one, Handle):
-            found.append(one)
-        return one
-
-    mapped(value, note)
-    return iter(found)
+    return (one for one in parts(value) if isinstance(one, Handle))
 
 
 def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:
