@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -335,7 +334,7 @@ class Reference(Maker):
     def _carried_out(self, script: Script) -> Value:
         """Returns the value of a script's last step, run on the references in float64."""
         script.kept = script.kept or Living(self._functions)
-        exactly = call_of(_steps_in_float64(script), self.adapter.name)
+        exactly = call_in_float64(call_of(script.steps, self.adapter.name))
         function = self._functions.get(exactly.adapter)
         if function is None and exactly.adapter:
             raise BrokenReference(f"solutions/ has no {exactly.adapter}")
@@ -408,15 +407,6 @@ def call_in_float64(call: Call) -> Call:
     """Returns a call as a reference gets it."""
     before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
     return replace(call, arguments=in_float64({**call.arguments}), before=before, then=then)
-
-
-def _steps_in_float64(script: Script) -> Sequence[Step]:
-    """Returns the steps of a script as a reference gets them; converts each step once."""
-    same = (one is step for (one, _), step in zip(script.exact, script.steps, strict=False))
-    del script.exact[sum(itertools.takewhile(bool, same)) :]
-    rest = script.steps[len(script.exact) :]
-    script.exact += [(step, step_in_float64(step)) for step in rest]
-    return [exact for _, exact in script.exact]
 
 
 def step_in_float64(step: Step) -> Step:

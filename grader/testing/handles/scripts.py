@@ -114,9 +114,8 @@ class Script:
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.steps: list[Step] = []
-        # Used by `Reference`: the objects that it made so far, and the steps in float64.
+        # Used by `Reference`: the objects that it made so far.
         self.kept: Any = None
-        self.exact: list[tuple[Step, Step]] = []
         # The values that stay in the worker, by the number of their step.
         self.came: dict[int, Came] = {}
         self._joined: tuple[Script, int] | None = None
