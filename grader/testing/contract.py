@@ -22,6 +22,7 @@ from grader.core.names import is_adapter
 from grader.core.text import ordinal
 from grader.core.wire.values import Value, in_words
 from grader.testing.kinds import (
+    NUMBERS,
     Anything,
     Choice,
     DictType,
@@ -57,7 +58,7 @@ _PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
 _CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
 _KINDS: dict[Any, Kind] = {
-    torch.Tensor: TensorType("numeric", ("...",), any_shape=True),
+    torch.Tensor: NUMBERS,
     numpy.ndarray: TensorType("numeric", ("...",), is_array=True, any_shape=True),
     torch.nn.Parameter: ParameterType(),
     torch.nn.Module: GivenType(MODULE, (OBJECT,)),

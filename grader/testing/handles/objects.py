@@ -17,20 +17,18 @@ from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
 from grader.testing.handles.scripts import EndOfItems, Script, Thing
-from grader.testing.kinds import Anything, Kind, OneOf, PlainType
+from grader.testing.kinds import NUMBERS, Anything, Kind, OneOf, PlainType
 from grader.testing.object_kinds import (
     OBJECT,
     PARAMETER,
     ClassType,
     IteratorType,
-    NumbersType,
     ObjectType,
     ParameterType,
     Signature,
 )
 from grader.testing.outcome import StudentFault
 
-NUMBERS = NumbersType()
 _MOST_ITEMS = 100_000
 
 
