@@ -45,6 +45,7 @@ from grader.testing.outcome import (
     where_of,
 )
 from grader.testing.structure import differences, explanation, side_by_side
+from grader.worker.marshalling import same_values
 
 _MORE_OPERATIONS = 1.5
 # Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
@@ -272,8 +273,7 @@ def _hold(kind: type, values: Any) -> bool:
 def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that two equal calls have equal results."""
     __tracebackhide__ = True
-    first, second = student(*args, **kwargs), student(*args, **kwargs)
-    assert _equal(first, second), (
+    assert same_values(student(*args, **kwargs), student(*args, **kwargs)), (
         f"{student.adapter.name} returns something else when it is called again with the same "
         "inputs and seed: is a tensor uninitialised (torch.empty), or something kept "
         "between calls?"
@@ -400,17 +400,3 @@ def _elsewhere(
     if not isinstance(value, torch.Tensor):
         raise StudentFault(Status.FAILED, f"{student.adapter.name} must return a tensor")
     return Elsewhere(str(value.dtype), tuple(value.shape), "cpu")
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Returns whether two values are equal; values of different types never are."""
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        return one.shape == other.shape and _alike(one, other)
-    one, other = single_number(one), single_number(other)
-    found = differences(one, other)
-    return not any(part.tensors is None or not _alike(*part.tensors) for part in found)
-
-
-def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    same = (one == other) | (one.isnan() & other.isnan())
-    return one.dtype == other.dtype and bool(same.all())

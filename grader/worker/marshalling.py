@@ -242,7 +242,8 @@ def same_values(before: object, after: object) -> bool:
         )
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
         return len(before) == len(after) and all(map(same_values, before, after))
-    return before is after or before == after
+    are_nan = before != before and after != after
+    return before is after or before == after or are_nan
 
 
 MAX_FILE = 32 << 20

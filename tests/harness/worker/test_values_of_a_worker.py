@@ -105,7 +105,7 @@ SAME = [
     ([1, 2], [1, 3], False),
     ([1], (1,), False),
     (1, True, False),
-    (float("nan"), float("nan"), False),
+    (float("nan"), float("nan"), True),
 ]
 
 
