@@ -189,19 +189,9 @@ class Student(Maker):
         """
         script = joined(script_of(args, kwargs) or Script(self), args, kwargs)
         bound = self.adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
-        steps = [*script.steps, Step(0, Doing.ASK, self.adapter.name, (), bound)]
-        call = replace(
-            call_of(steps, self.adapter.name),
-            seed=self._seed,
-            device=self.device,
-            count_lines=True,
-            stays=_gives_an_object(self.adapter),
-        )
-        answer = self._ask(call)
-        if answer.raised is not None:
-            raise self._wording.raised(answer.raised, self.adapter.name, call)
-        trace = functools.partial(self._origin, replace(call, count_lines=False))
-        checked(self.adapter, answer.value, Call(self.adapter.name, bound), self._wording, trace)
+        before = tuple(script.steps)
+        answer = self.ask(bound, before=before, count_lines=True)
+        self.result(answer, bound, before=before)
         if answer.work is None or answer.work.lines >= MOST_LINES:
             raise self.fault(
                 f"{self.adapter.name} executes {MOST_LINES:,} lines of Python or more, or stops "
@@ -236,14 +226,16 @@ class Student(Maker):
         call = self._call(arguments, **observe)
         return self._wording.raised(raised, self.adapter.name, call)
 
-    def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
+    def result(self, answer: Answer, arguments: Mapping[str, Value], **observe: Any) -> Any:
         """Returns the value in an answer, checked against the contract's type and shape.
+
+        `observe` sets the fields of `Call` with which a search for its line calls again.
 
         Raises:
             StudentFault: if the value does not fit.
         """
         call = Call(self.adapter.name, arguments)
-        trace = functools.partial(self._origin, self._call(arguments))
+        trace = functools.partial(self._origin, self._call(arguments, **observe))
         return checked(self.adapter, answer.value, call, self._wording, trace)
 
     def _origin(self, call: Call, what: Traced) -> Line | None:

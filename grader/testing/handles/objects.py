@@ -149,18 +149,16 @@ class ObjectHandle(Handle):
         self._write(name, value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kind: ObjectType = vars(self)["_kind"]
-        if "__call__" not in kind.methods:
-            raise TypeError(f"adapters.py declares no __call__ of {kind}")
-        said = f"{self._name}.__call__"
-        return self._called("", said, kind.methods["__call__"], args, kwargs)
+        return self._special("__call__", "", args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
+        return self._special("__getitem__", "__getitem__", (key,), {})
+
+    def _special(self, name: str, method: str, args: Any, kwargs: Any) -> Any:
         kind: ObjectType = vars(self)["_kind"]
-        if "__getitem__" not in kind.methods:
-            raise TypeError(f"adapters.py declares no __getitem__ of {kind}")
-        said = f"{self._name}.__getitem__"
-        return self._called("__getitem__", said, kind.methods["__getitem__"], (key,), {})
+        if name not in kind.methods:
+            raise TypeError(f"adapters.py declares no {name} of {kind}")
+        return self._called(method, f"{self._name}.{name}", kind.methods[name], args, kwargs)
 
     # Without these, Python would ask for items until the submission raises an IndexError.
     __iter__ = None
