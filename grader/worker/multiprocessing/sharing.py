@@ -126,9 +126,6 @@ class Namespace(Shared):
     def __setattr__(self, name: str, value: Any) -> None:
         vars(self)[name] = copied(value)
 
-    def __repr__(self) -> str:
-        return f"Namespace({', '.join(f'{name}={own!r}' for name, own in vars(self).items())})"
-
 
 class ManagedQueue(queue.Queue[Any]):
     """A replacement for `Manager().Queue()` that copies its items."""
