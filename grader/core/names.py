@@ -6,7 +6,7 @@ import ast
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Torch's name of the device on which every machine computes.
 CPU = "cpu"
@@ -86,7 +86,7 @@ def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
     return tuple(map(_in_order, filter(None, pieces)))
 
 
-def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
+def several(names: Sequence[str], count: int | None = None, shown: int = 5) -> str:
     """Returns the first few names, and how many more there are of `count` (default: of `names`)."""
     more = (len(names) if count is None else count) - len(names[:shown])
     text = ", ".join(shortened(name) for name in names[:shown])
