@@ -50,10 +50,9 @@ class Misfit:
     extra: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
 class Kind:
     """The kind of value that an annotation asks for; as text: "a list of ints"."""
-
-    __slots__ = ()
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
         """Yields the parts of a value that are not of this kind, or the value as a whole."""
