@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import itertools
+import difflib
+import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 
 # Torch's name of the device on which every machine computes.
 CPU = "cpu"
@@ -85,7 +86,7 @@ def natural_order(name: str) -> tuple[tuple[int, int, str], ...]:
     return tuple(map(_in_order, filter(None, pieces)))
 
 
-def several(names: list[str], count: int | None = None, shown: int = 5) -> str:
+def several(names: Sequence[str], count: int | None = None, shown: int = 5) -> str:
     """Returns the first few names, and how many more there are of `count` (default: of `names`)."""
     more = (len(names) if count is None else count) - len(names[:shown])
     text = ", ".join(shortened(name) for name in names[:shown])
@@ -107,48 +108,16 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-# The share of a name's letters that may be wrong.
-_MOST_WRONG = 0.4
-
-
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns the known name that is the fewest slips away from `name`; "" if none is near.
+    """Returns the known name that is most like `name`; "" if none is near.
 
-    A slip is a letter too many, a letter too few, a wrong letter, or two swapped letters. A prefix
-    that all names share does not count.
+    A prefix that all names share does not count.
     """
     names = [*known]
-    found, fewest = "", len(name) + 1
-    shared = _shared_beginning([name, *names])
-    for one in names:
-        own, other = name[shared:].casefold(), one[shared:].casefold()
-        most = min(max(1, int(_MOST_WRONG * max(len(own), len(other)))), fewest - 1)
-        if abs(len(own) - len(other)) <= most and (count := _slips(own, other)) <= most:
-            found, fewest = one, count
-    return found
-
-
-def _shared_beginning(names: Collection[str]) -> int:
-    """Returns the length of the beginning that all names share, up to an underscore."""
-    first, last = min(names), max(names)
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    return "".join(letter for letter, _ in same).rfind("_") + 1
-
-
-def _slips(one: str, other: str) -> int:
-    """Counts the slips between two names (optimal string alignment)."""
-    earlier: list[int] = []
-    last: list[int] = [*range(len(other) + 1)]
-    for row, letter in enumerate(one, 1):
-        now: list[int] = [row]
-        for column, wanted in enumerate(other, 1):
-            least = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != wanted))
-            is_exchanged = (
-                row > 1 and column > 1 and letter == other[column - 2] and wanted == one[row - 2]
-            )
-            now.append(min(least, earlier[column - 2] + 1) if is_exchanged else least)
-        earlier, last = last, now
-    return last[-1]
+    shared = os.path.commonprefix([name, *names]).rfind("_") + 1  # noqa: RUF071  of letters
+    ends = {one[shared:].casefold(): one for one in names}
+    found = difflib.get_close_matches(name[shared:].casefold(), ends, 1)
+    return ends[found[0]] if found else ""
 
 
 def meant(name: str, known: Iterable[str]) -> str:

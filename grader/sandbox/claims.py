@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from grader.core.names import several
 from grader.core.wire.calls import MAX_USES, Raised, Use
 from grader.core.wire.scripts import GIVEN
 from grader.worker.observing.lines import WORKPLACE
@@ -143,6 +144,5 @@ def with_what_was_not_run(raised: Raised, not_run: Sequence[str]) -> Raised:
     is_absent = raised.kind in _ABSENCES or (raised.missing and not raised.frames)
     if not not_run or not is_absent:
         return raised
-    more = f" and {len(not_run) - _SHOWN} more" if len(not_run) > _SHOWN else ""
-    shown = ", ".join(not_run[:_SHOWN])
-    return dataclasses.replace(raised, not_run=f"Not run while it is graded: {shown}{more}.")
+    said = f"Not run while it is graded: {several(not_run, shown=_SHOWN)}."
+    return dataclasses.replace(raised, not_run=said)

@@ -77,16 +77,6 @@ def _tried(server: ForkServer, scratch: Path, device: str) -> str:
     return "" if is_right else "another result came back"
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedSubmission:
-    """A submission that was taken in, its session, its uses of forbidden names, its environment."""
-
-    submission: Submission
-    session: Session
-    uses: Uses
-    environment: Environment
-
-
 @dataclass(eq=False, slots=True)
 class SubmissionPreparation:
     """Prepares one submission after another, each in a folder of its own."""
@@ -100,8 +90,8 @@ class SubmissionPreparation:
     _familiar: FamiliarAnswers = field(default_factory=FamiliarAnswers)
 
     @contextlib.contextmanager
-    def prepared(self, entry: Entry, limits: SessionLimits) -> Iterator[PreparedSubmission]:
-        """Yields the prepared submission, and removes all its files afterwards.
+    def prepared(self, entry: Entry, limits: SessionLimits) -> Iterator[Session]:
+        """Yields the session of a submission, and removes all its files afterwards.
 
         Raises:
             Unreadable: if nothing in it can be graded.
@@ -112,20 +102,18 @@ class SubmissionPreparation:
             copies.mkdir()
             submission = self._intake.take_in(entry, copies, self._adapters)
             kept += [submission.root, submission.root / submission.adapters]
-            uses = Uses(self._assignment.forbidden, submission.root)
-            environment = Environment(self._assignment, submission.root, submission.notes)
             session = Session(
                 self._servers.current,
                 submission,
                 limits,
                 folder,
-                uses,
-                environment,
+                Uses(self._assignment.forbidden, submission.root),
+                Environment(self._assignment, submission.root, submission.notes),
                 self._familiar,
                 self._wording,
             )
             with contextlib.closing(session):
-                yield PreparedSubmission(submission, session, uses, environment)
+                yield session
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:

@@ -108,11 +108,11 @@ class Session:
     """
 
     _server: Callable[[], ForkServer]
-    _submission: Submission
+    submission: Submission
     _limits: SessionLimits
     _scratch: Path
-    _uses: Uses
-    _environment: Environment
+    uses: Uses
+    environment: Environment
     _familiar: FamiliarAnswers
     _wording: Wording
     problem: StudentFault | None = None
@@ -183,13 +183,13 @@ class Session:
             answer = worker.ask(call, patience, self._familiar)
             if isinstance(answer, Received):
                 return answer
-            self._uses.note_call(call.adapter, answer.uses)
+            self.uses.note_call(call.adapter, answer.uses)
             if answer.raised is None:
                 if answer.digest is not None and not answer.uses:
                     self._familiar.add(answer.digest)
                 return answer
             raised = self._redact(answer.raised, worker, asked=True)
-            fault = self._environment.fault(raised)
+            fault = self.environment.fault(raised)
             if fault is not None:
                 raise fault
             digest = hashlib.sha256(repr(raised).encode("utf-8", "backslashreplace")).digest()
@@ -233,7 +233,7 @@ class Session:
         try:
             seconds = self._limits.call_seconds
             patience = Patience(seconds, WALL_FACTOR * seconds)
-            loaded = worker.load(self._submission, patience)
+            loaded = worker.load(self.submission, patience)
             self._beside += worker.taken.own
             if loaded.problem is not None:
                 raise WorkerLost(Status.ERROR, "the submission was imported once, and not again")
@@ -247,7 +247,7 @@ class Session:
     @property
     def printed(self) -> str:
         """Returns the end of the submission's output so far."""
-        return without_places(self._printed, self._submission.root, self._scratch)
+        return without_places(self._printed, self.submission.root, self._scratch)
 
     def close(self) -> None:
         """Ends the worker, if one is running."""
@@ -274,11 +274,11 @@ class Session:
         patience, whole = self._patience(seconds, WALL_FACTOR * seconds)
         worker = self._new_worker()
         try:
-            loaded = worker.load(self._submission, patience, self._uses.forbidden)
-            self._uses.note_import(loaded.uses)
+            loaded = worker.load(self.submission, patience, self.uses.forbidden)
+            self.uses.note_import(loaded.uses)
             self.import_seconds = dict(loaded.imports)
             self.not_run = loaded.not_run
-            self._environment.note_absent(loaded.absent, bool(loaded.adapters))
+            self.environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:
             self.stack_dump = self._stack_dump_of(lost, worker)
             self._end(worker)
@@ -295,8 +295,8 @@ class Session:
         if loaded.problem is not None:
             self._end(worker)
             raised = self._redact(loaded.problem, worker)
-            fault = self._environment.fault(raised)
-            self.problem = fault or self._wording.raised(raised, self._submission.adapters)
+            fault = self.environment.fault(raised)
+            self.problem = fault or self._wording.raised(raised, self.submission.adapters)
             raise self.problem.again()
         self.cell_errors = tuple(map(self._told, loaded.cell_errors))
         return worker
@@ -314,8 +314,8 @@ class Session:
         return told
 
     def _told(self, raised: Raised, asked: bool = False) -> Raised:
-        checked = with_what_was_not_run(self._environment.checked(raised, asked), self.not_run)
-        return redacted(checked, self._submission.root, self._scratch)
+        checked = with_what_was_not_run(self.environment.checked(raised, asked), self.not_run)
+        return redacted(checked, self.submission.root, self._scratch)
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:
         """Returns the patience for the next answer, and whether it is all the time left."""
@@ -337,7 +337,7 @@ class Session:
             message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
         elif lost.status is Status.TIMEOUT and hurried:
             message += f" ({_HANGS} calls before had {self._limits.call_seconds:.4g} s)"
-        printed = without_places(worker.printed_text, self._submission.root, self._scratch)
+        printed = without_places(worker.printed_text, self.submission.root, self._scratch)
         return StudentFault(lost.status, "\n".join([message, *self._wording.printed(printed)]))
 
     def _may_ask_again(self, lost: WorkerLost) -> bool:

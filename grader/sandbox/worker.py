@@ -14,7 +14,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -181,6 +181,15 @@ class WorkerLost(Exception):
         self.is_killed = is_killed
 
 
+@contextlib.contextmanager
+def _undamaged(what: str) -> Iterator[None]:
+    """Counts a worker as lost if its frame cannot be read; the text begins with `what`."""
+    try:
+        yield
+    except BadFrame as error:
+        raise WorkerLost(Status.CRASHED, f"{what}: {error}") from error
+
+
 class Worker:
     """One running worker. Once it is lost, it can only be ended.
 
@@ -248,11 +257,9 @@ class Worker:
         header = self._told(b"", patience, "importing the submission")
         elapsed = self.taken.wall
         self._held_at_first = self._watch.held
-        try:
+        with _undamaged("importing the submission"):
             told = from_plain(ImportReport, header.get("imported"))
             imports = believed_imports(told.imports, elapsed)
-        except BadFrame as error:
-            raise WorkerLost(Status.CRASHED, str(error)) from error
         return replace(told, imports=tuple(imports.items()))
 
     def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
@@ -271,11 +278,8 @@ class Worker:
         frame = self._answer(sent, patience, f"{call.adapter}(...)", bounds)
         before = time.thread_time()
         try:
-            return frame if frame.digest in familiar else decode_answer(frame)
-        except BadFrame as error:
-            raise WorkerLost(
-                Status.CRASHED, f"the worker's answer cannot be read: {error}"
-            ) from error
+            with _undamaged("the worker's answer cannot be read"):
+                return frame if frame.digest in familiar else decode_answer(frame)
         finally:
             self.taken = self.taken.with_reading(time.thread_time() - before)
 
@@ -285,13 +289,9 @@ class Worker:
         Raises:
             WorkerLost: if no valid outcomes come.
         """
-        try:
+        with _undamaged("trying edits"):
             frame = self._answer(encode_trials(trials), patience, "trying edits")
             return decode_outcomes(frame, trials)
-        except BadFrame as error:
-            raise WorkerLost(
-                Status.CRASHED, f"the outcomes of trials are damaged: {error}"
-            ) from error
 
     @property
     def printed(self) -> bytes:
@@ -354,10 +354,8 @@ class Worker:
 
     def _told(self, frame: bytes, patience: Patience, doing: str) -> dict[str, Any]:
         received = self._answer(frame, patience, doing, REPORT)
-        try:
+        with _undamaged(doing):
             return decode(received)[0]
-        except BadFrame as error:
-            raise WorkerLost(Status.CRASHED, f"{doing}: {error}") from None
 
     def _answer(
         self, frame: bytes, patience: Patience, doing: str, bounds: FrameBounds = ANY_FRAME
@@ -365,7 +363,8 @@ class Worker:
         self._clock.start()
         self._awake = time.monotonic()
         try:
-            return self._exchange.ask(frame, lambda: self._look(patience), bounds)
+            with _undamaged(doing):
+                return self._exchange.ask(frame, lambda: self._look(patience), bounds)
         except Late as late:
             message = f"{doing} took longer than {late} and was stopped"
             raise WorkerLost(Status.TIMEOUT, message) from None
@@ -373,8 +372,6 @@ class Worker:
             raise WorkerLost(Status.CRASHED, str(problem)) from None
         except (EOFError, ConnectionError):
             raise self._ended(doing) from None
-        except BadFrame as problem:
-            raise WorkerLost(Status.CRASHED, f"{doing}: {problem}") from None
         finally:
             self.taken = self._clock.stop()
 

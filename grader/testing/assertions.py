@@ -15,7 +15,7 @@ from grader.core.text import ordinal
 from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.core.wire.values import Elsewhere, Value
+from grader.core.wire.values import Elsewhere, Value, parts
 from grader.testing.comparison import Comparison, Tolerance, compare, single_number, tolerance_for
 from grader.testing.differences import (
     RESULT,
@@ -45,6 +45,7 @@ from grader.testing.outcome import (
     where_of,
 )
 from grader.testing.structure import differences, explanation, side_by_side
+from grader.worker.marshalling import same_values
 
 _MORE_OPERATIONS = 1.5
 # Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
@@ -257,27 +258,22 @@ def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> 
     student.result(answer, arguments)
     changed = answer.changed_inputs
     values = [arguments.get(name) for name in changed]
-    of_tensors = [_CHANGES_A_TENSOR] if any(_holds(torch.Tensor, one) for one in values) else []
-    of_arrays = [_CHANGES_AN_ARRAY] if any(_holds(numpy.ndarray, one) for one in values) else []
+    of_tensors = [_CHANGES_A_TENSOR] if _hold(torch.Tensor, values) else []
+    of_arrays = [_CHANGES_AN_ARRAY] if _hold(numpy.ndarray, values) else []
     are_plain = all(isinstance(one, torch.Tensor | numpy.ndarray) for one in values)
     of_others = [] if are_plain else [_CHANGES_A_DICT]
     said = f"{student.adapter.name} changes its input {', '.join(changed)}"
     assert not changed, "\n".join([said, *of_tensors, *of_arrays, *of_others])
 
 
-def _holds(kind: type, value: Value) -> bool:
-    """Returns whether a value is of a kind, or has one inside."""
-    inner = [*value.values()] if isinstance(value, Mapping) else value
-    if isinstance(inner, list | tuple):
-        return any(_holds(kind, one) for one in inner)
-    return isinstance(value, kind)
+def _hold(kind: type, values: Any) -> bool:
+    return any(isinstance(one, kind) for one in parts(values))
 
 
 def assert_same_answer_twice(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that two equal calls have equal results."""
     __tracebackhide__ = True
-    first, second = student(*args, **kwargs), student(*args, **kwargs)
-    assert _equal(first, second), (
+    assert same_values(student(*args, **kwargs), student(*args, **kwargs)), (
         f"{student.adapter.name} returns something else when it is called again with the same "
         "inputs and seed: is a tensor uninitialised (torch.empty), or something kept "
         "between calls?"
@@ -331,7 +327,7 @@ def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Valu
         f"{student.adapter.name} returns its result on the {value.device}; it must lie on the "
         "device of its inputs"
     )
-    if forgotten is not None or any(_holds(torch.Tensor, one) for one in arguments.values()):
+    if forgotten is not None or _hold(torch.Tensor, arguments):
         where = forgotten.where if forgotten is not None else None
         place = f" ({where.file}:{where.line})" if where else ""
         note(f"This may fail on a GPU: pass the device of an input when you create tensors{place}.")
@@ -404,17 +400,3 @@ def _elsewhere(
     if not isinstance(value, torch.Tensor):
         raise StudentFault(Status.FAILED, f"{student.adapter.name} must return a tensor")
     return Elsewhere(str(value.dtype), tuple(value.shape), "cpu")
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Returns whether two values are equal; values of different types never are."""
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        return one.shape == other.shape and _alike(one, other)
-    one, other = single_number(one), single_number(other)
-    found = differences(one, other)
-    return not any(part.tensors is None or not _alike(*part.tensors) for part in found)
-
-
-def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    same = (one == other) | (one.isnan() & other.isnan())
-    return one.dtype == other.dtype and bool(same.all())

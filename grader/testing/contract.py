@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import inspect
 import io
-import itertools
 import os
 import pathlib
 import types
@@ -20,8 +20,9 @@ import torch
 from grader.core.assignment import BadAssignment
 from grader.core.names import is_adapter
 from grader.core.text import ordinal
-from grader.core.wire.values import Value, in_words
+from grader.core.wire.values import Value, in_words, parts
 from grader.testing.kinds import (
+    NUMBERS,
     Anything,
     Choice,
     DictType,
@@ -57,7 +58,7 @@ _PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype, torch.device)
 _CATEGORIES = {"bool": "boolean", "float32": "floating-point", "int64": "integer"}
 _LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
 _KINDS: dict[Any, Kind] = {
-    torch.Tensor: TensorType("numeric", ("...",), any_shape=True),
+    torch.Tensor: NUMBERS,
     numpy.ndarray: TensorType("numeric", ("...",), is_array=True, any_shape=True),
     torch.nn.Parameter: ParameterType(),
     torch.nn.Module: GivenType(MODULE, (OBJECT,)),
@@ -264,16 +265,11 @@ def _returned(what: str, annotation: Any) -> Kind:
 
 def _kinds_in(kind: Kind) -> Iterator[Kind]:
     yield kind
-    if isinstance(kind, ListType | SetType | IteratorType):
-        yield from _kinds_in(kind.item)
-    elif isinstance(kind, DictType):
-        yield from itertools.chain(_kinds_in(kind.key), _kinds_in(kind.value))
-    elif isinstance(kind, TupleType):
-        yield from itertools.chain(*map(_kinds_in, kind.items))
-    elif isinstance(kind, OneOf):
-        yield from itertools.chain(*map(_kinds_in, kind.kinds))
-    elif isinstance(kind, NamedType):
-        yield from itertools.chain(*map(_kinds_in, kind.fields.values()))
+    if not isinstance(kind, ObjectType | ClassType):
+        fields = [getattr(kind, field.name) for field in dataclasses.fields(kind)]
+        for inner in parts(fields):
+            if isinstance(inner, Kind):
+                yield from _kinds_in(inner)
 
 
 def _kind_at(what: str, annotation: Any) -> Kind:

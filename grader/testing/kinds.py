@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 import torch
@@ -50,28 +50,17 @@ class Misfit:
     extra: tuple[str, ...] = ()
 
 
-class Kind(Protocol):
+@dataclass(frozen=True, slots=True)
+class Kind:
     """The kind of value that an annotation asks for; as text: "a list of ints"."""
 
-    def misfits(self, value: Value, sizes: Sizes, place: str = "", /) -> Iterator[Misfit]:
-        """Returns the parts of a value that are not of this kind, in order."""
-
-    def converted(self, value: Value, /) -> Any:
-        """Returns a value of this kind as tests see it."""
-
-
-class WholeKind:
-    """The base of kinds that a value fits as a whole or not; it reaches tests unchanged."""
-
-    __slots__ = ()
-
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value, if it does not fit."""
+        """Yields the parts of a value that are not of this kind, or the value as a whole."""
         if not self._fits(value, sizes):
             yield Misfit(place, self, value)
 
     def converted(self, value: Value) -> Any:
-        """Returns the value itself, or the description that crossed for it."""
+        """Returns a value of this kind, or the description that crossed for it, for tests."""
         return value
 
     def _fits(self, value: Value, sizes: Sizes) -> bool:
@@ -79,7 +68,7 @@ class WholeKind:
 
 
 @dataclass(frozen=True, slots=True)
-class TensorType(WholeKind):
+class TensorType(Kind):
     """A jaxtyping annotation: the category of its dtype and its axes, as written.
 
     An axis is a name, a number, a product (`heads*d_head`), or `...` for any axes, mostly leading.
@@ -116,11 +105,17 @@ class TensorType(WholeKind):
 
     def __str__(self) -> str:
         kind = "numpy array" if self.is_array else "tensor"
+        if self.any_shape:
+            return f"a {kind}"
         return with_article(f"{self.category} {kind} ({' '.join(self.axes)})")
 
 
+NUMBERS = TensorType("numeric", ("...",), any_shape=True)
+"""A tensor of any dtype and shape."""
+
+
 @dataclass(frozen=True, slots=True)
-class PlainType(WholeKind):
+class PlainType(Kind):
     """A type of Python or torch; an int also fits float, a bool does not fit int."""
 
     type: type
@@ -141,7 +136,7 @@ class PlainType(WholeKind):
 
 
 @dataclass(frozen=True, slots=True)
-class ListType:
+class ListType(Kind):
     """A list of one kind."""
 
     item: Kind
@@ -163,7 +158,7 @@ class ListType:
 
 
 @dataclass(frozen=True, slots=True)
-class TupleType:
+class TupleType(Kind):
     """A tuple with a kind for each value; if `open`, of any number of values of one kind."""
 
     items: tuple[Kind, ...]
@@ -192,7 +187,7 @@ class TupleType:
 
 
 @dataclass(frozen=True, slots=True)
-class DictType:
+class DictType(Kind):
     """A dict from keys of one kind to values of another."""
 
     key: Kind
@@ -220,7 +215,7 @@ class DictType:
 
 
 @dataclass(frozen=True, slots=True)
-class SetType:
+class SetType(Kind):
     """A set of one kind."""
 
     item: Kind
@@ -246,7 +241,7 @@ class SetType:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedType:
+class NamedType(Kind):
     """A named tuple that the assignment defines, with a kind for each field."""
 
     type: type
@@ -283,7 +278,7 @@ class NamedType:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Kind):
     """Any of several kinds."""
 
     kinds: tuple[Kind, ...]
@@ -308,7 +303,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(WholeKind):
+class Choice(Kind):
     """One of several literal values."""
 
     values: tuple[Any, ...]
@@ -321,7 +316,7 @@ class Choice(WholeKind):
 
 
 @dataclass(frozen=True, slots=True)
-class Anything(WholeKind):
+class Anything(Kind):
     """The kind of every value that can cross between processes."""
 
     def _fits(self, _value: Value, _sizes: Sizes) -> bool:

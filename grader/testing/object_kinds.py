@@ -17,7 +17,6 @@ from grader.testing.kinds import (
     ListType,
     Misfit,
     Sizes,
-    WholeKind,
     plural,
     with_article,
 )
@@ -39,7 +38,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectType(WholeKind):
+class ObjectType(Kind):
     """An object with the methods and attributes that a class of the contract declares."""
 
     name: str
@@ -55,7 +54,7 @@ class ObjectType(WholeKind):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassType(WholeKind):
+class ClassType(Kind):
     """A class from which tests make objects."""
 
     made: ObjectType
@@ -68,7 +67,7 @@ class ClassType(WholeKind):
 
 
 @dataclass(frozen=True, slots=True)
-class IteratorType(WholeKind):
+class IteratorType(Kind):
     """The kind of a value that gives one item after another: an iterator, or a list of all."""
 
     item: Kind
@@ -85,7 +84,7 @@ class IteratorType(WholeKind):
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterType(WholeKind):
+class ParameterType(Kind):
     """A `torch.nn.Parameter`, which lives in the same process as the object that uses it."""
 
     def _fits(self, value: Value, _sizes: Sizes) -> bool:
@@ -98,18 +97,7 @@ class ParameterType(WholeKind):
 
 
 @dataclass(frozen=True, slots=True)
-class NumbersType(WholeKind):
-    """A tensor of any shape, for example the numbers of a parameter."""
-
-    def _fits(self, value: Value, _sizes: Sizes) -> bool:
-        return isinstance(value, torch.Tensor)
-
-    def __str__(self) -> str:
-        return "a tensor"
-
-
-@dataclass(frozen=True, slots=True)
-class GivenType(WholeKind):
+class GivenType(Kind):
     """An object that tests make and adapters take; handles of the kinds `also` fit too."""
 
     what: str
@@ -123,7 +111,7 @@ class GivenType(WholeKind):
 
 
 @dataclass(frozen=True, slots=True)
-class IterableType(WholeKind):
+class IterableType(Kind):
     """A list that is only iterated over: handles of the kinds `also` give the same items."""
 
     elements: ListType

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import torch
 
+from grader.core.names import several
 from grader.core.text import ordinal, quantity
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
 from grader.testing.contract import Adapter, axis_names
@@ -203,9 +204,7 @@ def _kind(value: Value) -> str:
 
 
 def _listed(members: list[Any]) -> str:
-    words = ", ".join(in_words(one) for one in members[:_SHOWN])
-    more = len(members) - _SHOWN
-    return f"{words} and {more} more" if more > 0 else words
+    return several([*map(in_words, members[:_SHOWN])], len(members), _SHOWN)
 
 
 def _is(members: list[Any]) -> str:

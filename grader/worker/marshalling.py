@@ -76,16 +76,6 @@ def _with_fields(value: Any) -> Any:
     return value
 
 
-def holds_tensor(value: Value) -> bool:
-    """Returns whether there is a tensor in a value, however deep."""
-    if isinstance(value, dict | Named):
-        owned = value.values() if isinstance(value, dict) else value.fields.values()
-        return any(map(holds_tensor, owned))
-    if isinstance(value, list | tuple):
-        return any(map(holds_tensor, value))
-    return isinstance(value, torch.Tensor)
-
-
 def portable(result: object, device: str = "cpu", may_be_on_cpu: bool = False) -> Value:
     """Returns a result in a form that can cross to the judge: plain data, or a description.
 
@@ -252,7 +242,8 @@ def same_values(before: object, after: object) -> bool:
         )
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
         return len(before) == len(after) and all(map(same_values, before, after))
-    return before is after or before == after
+    are_nan = before != before and after != after
+    return before is after or before == after or are_nan
 
 
 MAX_FILE = 32 << 20

@@ -20,14 +20,13 @@ from torch.overrides import TorchFunctionMode
 from grader.core.names import CPU
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import NAMES, Foreign, Local, mapped
+from grader.core.wire.values import NAMES, Foreign, Local, mapped, parts
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.marshalling import (
     ScriptFiles,
     arrived,
     copied,
     differing,
-    holds_tensor,
     portable,
     same_values,
 )
@@ -277,7 +276,7 @@ def perform(
 def _performed(function: Callable[..., object], call: Call, root: Path, living: Living) -> Answer:
     counter = WorkCounter() if call.count_work else None
     lines = LineCounter() if call.count_lines else None
-    numbers = not any(map(holds_tensor, call.arguments.values()))
+    numbers = not any(map(torch.is_tensor, parts(call.arguments)))
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
     tracer = Tracer(root) if call.trace is not None else None
     try:

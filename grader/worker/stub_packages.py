@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from opcode import opmap
-from types import FrameType, FunctionType, ModuleType
+from types import FrameType, FunctionType
 from typing import Any
 
 from grader.worker.exceptions.raising import AbsentModule
@@ -51,7 +51,7 @@ class Stub:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         dotted = f"{_name(self)}.{name}"
-        return _used(self, dotted, lambda: _member(dotted, vars(self)["_phase"]))
+        return _used(self, dotted, lambda: _member(type(self), dotted, vars(self)["_phase"]))
 
     def __setattr__(self, name: str, value: object) -> None:
         _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
@@ -108,6 +108,8 @@ for _operation in _OPERATORS:
 class StubModule(AbsentModule):
     """An absent module with an object for each name; some names of it may work."""
 
+    _kind = Stub
+
     def __init__(self, name: str, phase: Phase, working: Mapping[str, Any]) -> None:
         super().__init__(name)
         vars(self).update(working)
@@ -120,7 +122,7 @@ class StubModule(AbsentModule):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         # Taking a name is not a use: an import inside a function takes it when it runs.
-        return _member(f"{self.__name__}.{name}", self._phase)
+        return _member(self._kind, f"{self.__name__}.{name}", self._phase)
 
 
 def names_exception(name: str) -> bool:
@@ -139,9 +141,9 @@ def _name(stub: Stub) -> str:
     return str(vars(stub)["__name__"])
 
 
-def _member(dotted: str, phase: Phase) -> Stub | type[Exception]:
+def _member(kind: type[Stub], dotted: str, phase: Phase) -> Stub | type[Exception]:
     is_exception = names_exception(dotted.rpartition(".")[2])
-    return absent_exception(dotted) if is_exception else Stub(dotted, phase)
+    return absent_exception(dotted) if is_exception else kind(dotted, phase)
 
 
 def _used(stub: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
@@ -181,7 +183,7 @@ def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str,
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
     if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
         return args[0]
-    return Stub(_name(stub), vars(stub)["_phase"])
+    return type(stub)(_name(stub), vars(stub)["_phase"])
 
 
 Delayed = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -269,50 +271,25 @@ class Progress:
     set_lock = write = pandas = staticmethod(_nothing)
 
 
-class Silent:
-    """An object that accepts every name and call, and does nothing: a logger, a run, a writer.
+class Silent(Stub):
+    """A stub that accepts every use at any time, and is not true: a logger, a run, a writer.
 
-    No object is an instance of it, but classes may derive from it. Saved, it is an empty mapping.
+    Saved, it is an empty mapping.
     """
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return absent_exception(name) if names_exception(name) else Silent()
+    def __init__(self, dotted: str = "stub", phase: Phase | None = None) -> None:
+        super().__init__(dotted, phase or Phase())
 
-    def __setattr__(self, *_: object) -> None:
-        return None
-
-    __setitem__ = __exit__ = __setattr__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
-            return args[0]
-        return Silent()
-
-    def __getitem__(self, _key: object) -> Silent:
-        return Silent()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(())
-
-    def __bool__(self, *_: object) -> bool:
+    def __bool__(self) -> bool:
         return False
 
-    __instancecheck__ = __subclasscheck__ = __bool__
-
-    def __enter__(self, *_: object) -> Silent:
+    def __enter__(self) -> Silent:
         return self
 
-    __or__ = __ror__ = __enter__
+    __copy__ = __enter__
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
         return (SilentBase,)
-
-    def __deepcopy__(self, _copied: object) -> Silent:
-        return Silent()
-
-    __copy__ = __enter__
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
@@ -343,31 +320,24 @@ WORKING: Mapping[str, Any] = {
 """The names of joblib that work."""
 
 
-class SilentModule(ModuleType):
+class SilentModule(StubModule):
     """A package whose names do nothing, except progress bars, which iterate over their items.
 
     Its `run` is None until `init` is called and after `finish`, as in wandb.
     """
 
+    _kind = Silent
+
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        super().__init__(name, Phase(), _PROGRESS)
         self.run: Silent | None = None
-        self.__path__: list[str] = []
-        self.__all__: list[str] = []
-        self.__version__ = "0.0.0"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        if name in _PROGRESS:
-            return _PROGRESS[name]
         if name in _MODULES_OF_BARS:
             return SilentModule(f"{self.__name__}.{name}")
-        if names_exception(name):
-            return absent_exception(f"{self.__name__}.{name}")
         if name in ("init", "finish"):
             return functools.partial(self._set_run, Silent() if name == "init" else None)
-        return Silent()
+        return super().__getattr__(name)
 
     def _set_run(self, run: Silent | None, *_: object, **__: object) -> Silent | None:
         self.run = run

@@ -203,7 +203,8 @@ class Course:
         self.session = HereSession(self.folder, self._edits)
         self.adapt(self.session)
         submission = Submission("bob", self.folder, "adapters.py", "adapters")
-        yield SimpleNamespace(submission=submission, session=self.session)
+        self.session.submission = submission
+        yield self.session
 
     def graded(self, program: str) -> dict[str, Status]:
         """Writes a submission, and returns the outcomes that its judge would store."""

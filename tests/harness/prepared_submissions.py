@@ -12,15 +12,13 @@ from grader.explain.answers import InFull
 from grader.intake.client import IntakeClient
 from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServers, warm_zygote
-from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
-from grader.sandbox.session import SessionLimits
+from grader.sandbox.preparation import SubmissionPreparation
+from grader.sandbox.session import Session, SessionLimits
 
 
 @contextlib.contextmanager
-def prepared(
-    assignment: Assignment, folder: Path, limits: SessionLimits
-) -> Iterator[PreparedSubmission]:
-    """Yields the submission in a folder, with a worker of its own."""
+def prepared(assignment: Assignment, folder: Path, limits: SessionLimits) -> Iterator[Session]:
+    """Yields the session of the submission in a folder."""
     with (
         new_scratch() as scratch,
         warm_zygote() as zygote,
@@ -30,5 +28,5 @@ def prepared(
         preparation = SubmissionPreparation(
             assignment, "adapters.py", servers, intake, scratch, InFull()
         )
-        with preparation.prepared(Entry(folder.name, folder), limits) as submission:
-            yield submission
+        with preparation.prepared(Entry(folder.name, folder), limits) as session:
+            yield session

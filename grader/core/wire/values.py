@@ -11,7 +11,7 @@ import ctypes
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -240,6 +240,17 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(mapped(own, change) for own in value)
     return change(value)
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Yields the parts of a value that are not collections, in order; of a dict no keys."""
+    if isinstance(value, Named | Mapping):
+        value = [*(value.fields if isinstance(value, Named) else value).values()]
+    if isinstance(value, list | tuple):
+        for own in value:
+            yield from parts(own)
+    else:
+        yield value
 
 
 def _some(words: Iterable[str]) -> str:

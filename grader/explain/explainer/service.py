@@ -34,7 +34,7 @@ from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
-from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation
+from grader.sandbox.preparation import SubmissionPreparation
 from grader.sandbox.session import Session, SessionLimits
 from grader.testing.outcome import SHORTENED, StudentFault, in_words
 from grader.testing.suite import Suite
@@ -98,9 +98,9 @@ class ExplainerService:
         words = Words()
         try:
             entry, limits = Entry.from_json(job["entry"]), self._limits(job)
-            with self._preparation.prepared(entry, limits) as prepared:
-                own_time.follow(prepared.session)
-                for words in self._words(prepared, job, deadline):
+            with self._preparation.prepared(entry, limits) as session:
+                own_time.follow(session)
+                for words in self._words(session, job, deadline):
                     yield words
             if deadline.passed:
                 yield replace(words, missing=LATE)
@@ -131,9 +131,9 @@ class ExplainerService:
         return SessionLimits(whole, call, net, memory, settings.device, own, dumps_stack=True)
 
     def _words(
-        self, prepared: PreparedSubmission, job: Mapping[str, Any], deadline: Deadline
+        self, session: Session, job: Mapping[str, Any], deadline: Deadline
     ) -> Iterator[Words]:
-        submission, session, remarks = prepared.submission, prepared.session, job["remarks"]
+        submission, remarks = session.submission, job["remarks"]
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
         remark = self._remark(submission, job["message"], deadline)
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):

@@ -23,8 +23,8 @@ from grader.grading.options import Task
 from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed, is_of_the_machine
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
-from grader.sandbox.preparation import PreparedSubmission, SubmissionPreparation, require_device
-from grader.sandbox.session import SessionLimits
+from grader.sandbox.preparation import SubmissionPreparation, require_device
+from grader.sandbox.session import Session, SessionLimits
 from grader.testing.cases import SEED
 from grader.testing.outcome import Plainly
 from grader.testing.suite import Suite
@@ -113,9 +113,9 @@ class JudgeService:
         inside it is the submission's doing, unless the machine caused the error.
         """
         try:
-            with self._preparation.prepared(task.entry, self._limits) as prepared:
-                grade = self._judged(blank, prepared, task, follow)
-                return replace(grade, notes=(*prepared.submission.notes, *grade.notes))
+            with self._preparation.prepared(task.entry, self._limits) as session:
+                grade = self._judged(blank, session, task, follow)
+                return replace(grade, notes=(*session.submission.notes, *grade.notes))
         except Unreadable as problem:
             return self._unexamined(blank, GradeStatus.UNREADABLE, Status.MISSING, str(problem))
         except (CopyFailed, ForkServerLost) as problem:
@@ -146,10 +146,8 @@ class JudgeService:
         tests = self._suite.unexamined(of_tests, why)
         return replace(blank, status=status, message=why, tests=tests)
 
-    def _judged(
-        self, blank: Grade, prepared: PreparedSubmission, task: Task, follow: bool
-    ) -> Grade:
-        session, environment = prepared.session, prepared.environment
+    def _judged(self, blank: Grade, session: Session, task: Task, follow: bool) -> Grade:
+        environment = session.environment
         assignment = self._suite.assignment
         earlier = EarlierVerdicts({one.id: one for one in task.kept}, task.carried)
         problem = session.open()
@@ -158,19 +156,19 @@ class JudgeService:
             status = GradeStatus.NOT_GRADED if is_ours else GradeStatus.UNREADABLE
             grade = self._unexamined(blank, status, problem.status, problem.message)
             grade = replace(grade, notes=_skip_notes(session.not_run))
-            return self._observed(grade, prepared)
+            return self._observed(grade, session)
         judged = self._judge.grade(session.ask, kept=earlier.kept, charge=session.charge)
         tests = tuple(self._told(judged, follow))
         if not task.kept and environment.leaves_nothing_of(tests):
             why = environment.absence
             grade = self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
-            return self._observed(grade, prepared)
+            return self._observed(grade, session)
         tests = environment.spared(tests, session.cell_errors)
-        grade = self._observed(blank, prepared)
+        grade = self._observed(blank, session)
         for test in tests:
             if test.status is Status.NOT_GRADED:
                 return replace(grade, message=test.message, tests=tests)
-        uses = prepared.uses
+        uses = session.uses
         tests = applied(tests, uses, assignment.forbidden)
         carried = earlier.carried
         if not earlier.stands(tests):
@@ -182,19 +180,19 @@ class JudgeService:
             grade, status=GradeStatus.GRADED, message=summary(uses, assignment.forbidden)
         )
 
-    def _observed(self, grade: Grade, prepared: PreparedSubmission) -> Grade:
+    def _observed(self, grade: Grade, session: Session) -> Grade:
         """Returns a grade with the session's isolation and imports so far."""
-        imports = self._imports(prepared)
-        return replace(grade, isolation=prepared.session.isolation, imports=imports)
+        imports = self._imports(session)
+        return replace(grade, isolation=session.isolation, imports=imports)
 
-    def _imports(self, prepared: PreparedSubmission) -> Imports:
+    def _imports(self, session: Session) -> Imports:
         seconds = {
             name: taken
-            for name, taken in prepared.session.import_seconds.items()
+            for name, taken in session.import_seconds.items()
             if is_installed(name.partition(".")[0])
         }
         failed = self._servers.current().not_preloaded
-        return Imports(seconds, tuple(prepared.environment.lacking), failed)
+        return Imports(seconds, tuple(session.environment.lacking), failed)
 
     def _told(self, verdicts: Iterable[Verdict], follow: bool) -> Iterator[Verdict]:
         """Yields the verdicts; sends each when it is reached, if the coordinator asks for that."""

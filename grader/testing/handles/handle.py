@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -190,19 +189,9 @@ class Student(Maker):
         """
         script = joined(script_of(args, kwargs) or Script(self), args, kwargs)
         bound = self.adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
-        steps = [*script.steps, Step(0, Doing.ASK, self.adapter.name, (), bound)]
-        call = replace(
-            call_of(steps, self.adapter.name),
-            seed=self._seed,
-            device=self.device,
-            count_lines=True,
-            stays=_gives_an_object(self.adapter),
-        )
-        answer = self._ask(call)
-        if answer.raised is not None:
-            raise self._wording.raised(answer.raised, self.adapter.name, call)
-        trace = functools.partial(self._origin, replace(call, count_lines=False))
-        checked(self.adapter, answer.value, Call(self.adapter.name, bound), self._wording, trace)
+        before = tuple(script.steps)
+        answer = self.ask(bound, before=before, count_lines=True)
+        self.result(answer, bound, before=before)
         if answer.work is None or answer.work.lines >= MOST_LINES:
             raise self.fault(
                 f"{self.adapter.name} executes {MOST_LINES:,} lines of Python or more, or stops "
@@ -237,14 +226,16 @@ class Student(Maker):
         call = self._call(arguments, **observe)
         return self._wording.raised(raised, self.adapter.name, call)
 
-    def result(self, answer: Answer, arguments: Mapping[str, Value]) -> Any:
+    def result(self, answer: Answer, arguments: Mapping[str, Value], **observe: Any) -> Any:
         """Returns the value in an answer, checked against the contract's type and shape.
+
+        `observe` sets the fields of `Call` with which a search for its line calls again.
 
         Raises:
             StudentFault: if the value does not fit.
         """
         call = Call(self.adapter.name, arguments)
-        trace = functools.partial(self._origin, self._call(arguments))
+        trace = functools.partial(self._origin, self._call(arguments, **observe))
         return checked(self.adapter, answer.value, call, self._wording, trace)
 
     def _origin(self, call: Call, what: Traced) -> Line | None:
@@ -335,7 +326,7 @@ class Reference(Maker):
     def _carried_out(self, script: Script) -> Value:
         """Returns the value of a script's last step, run on the references in float64."""
         script.kept = script.kept or Living(self._functions)
-        exactly = call_of(_steps_in_float64(script), self.adapter.name)
+        exactly = call_in_float64(call_of(script.steps, self.adapter.name))
         function = self._functions.get(exactly.adapter)
         if function is None and exactly.adapter:
             raise BrokenReference(f"solutions/ has no {exactly.adapter}")
@@ -408,15 +399,6 @@ def call_in_float64(call: Call) -> Call:
     """Returns a call as a reference gets it."""
     before, then = (tuple(map(step_in_float64, steps)) for steps in (call.before, call.then))
     return replace(call, arguments=in_float64({**call.arguments}), before=before, then=then)
-
-
-def _steps_in_float64(script: Script) -> Sequence[Step]:
-    """Returns the steps of a script as a reference gets them; converts each step once."""
-    same = (one is step for (one, _), step in zip(script.exact, script.steps, strict=False))
-    del script.exact[sum(itertools.takewhile(bool, same)) :]
-    rest = script.steps[len(script.exact) :]
-    script.exact += [(step, step_in_float64(step)) for step in rest]
-    return [exact for _, exact in script.exact]
 
 
 def step_in_float64(step: Step) -> Step:

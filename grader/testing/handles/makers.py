@@ -12,7 +12,6 @@ from grader.core.wire.scripts import Doing, NotOfTorch, Step, outline_of
 from grader.core.wire.values import Local, Value, mapped
 from grader.testing.contract import Adapter
 from grader.testing.handles.objects import (
-    NUMBERS,
     Handle,
     ParameterHandle,
     as_value,
@@ -21,7 +20,7 @@ from grader.testing.handles.objects import (
     script_of,
 )
 from grader.testing.handles.scripts import BadThing, Owner, Script, Thing
-from grader.testing.kinds import TEXT_PATH, Anything, DictType, Kind, PlainType
+from grader.testing.kinds import NUMBERS, TEXT_PATH, Anything, DictType, Kind, PlainType
 from grader.testing.object_kinds import (
     MODULE,
     OPTIMIZER,

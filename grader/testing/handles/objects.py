@@ -14,23 +14,21 @@ import torch
 
 from grader.core.verdict import Status
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import Local, Value, mapped
+from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
 from grader.testing.handles.scripts import EndOfItems, Script, Thing
-from grader.testing.kinds import Anything, Kind, OneOf, PlainType
+from grader.testing.kinds import NUMBERS, Anything, Kind, OneOf, PlainType
 from grader.testing.object_kinds import (
     OBJECT,
     PARAMETER,
     ClassType,
     IteratorType,
-    NumbersType,
     ObjectType,
     ParameterType,
     Signature,
 )
 from grader.testing.outcome import StudentFault
 
-NUMBERS = NumbersType()
 _MOST_ITEMS = 10_000
 
 
@@ -151,18 +149,16 @@ class ObjectHandle(Handle):
         self._write(name, value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kind: ObjectType = vars(self)["_kind"]
-        if "__call__" not in kind.methods:
-            raise TypeError(f"adapters.py declares no __call__ of {kind}")
-        said = f"{self._name}.__call__"
-        return self._called("", said, kind.methods["__call__"], args, kwargs)
+        return self._special("__call__", "", args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
+        return self._special("__getitem__", "__getitem__", (key,), {})
+
+    def _special(self, name: str, method: str, args: Any, kwargs: Any) -> Any:
         kind: ObjectType = vars(self)["_kind"]
-        if "__getitem__" not in kind.methods:
-            raise TypeError(f"adapters.py declares no __getitem__ of {kind}")
-        said = f"{self._name}.__getitem__"
-        return self._called("__getitem__", said, kind.methods["__getitem__"], (key,), {})
+        if name not in kind.methods:
+            raise TypeError(f"adapters.py declares no {name} of {kind}")
+        return self._called(method, f"{self._name}.{name}", kind.methods[name], args, kwargs)
 
     # Without these, Python would ask for items until the submission raises an IndexError.
     __iter__ = None
@@ -225,15 +221,7 @@ def _taken(script: Script, step: Step, adapter: Adapter, arguments: Mapping[str,
 
 
 def _handles_in(value: Any) -> Iterator[Handle]:
-    found: list[Handle] = []
-
-    def note(one: Any) -> Any:
-        if isinstance(one, Handle):
-            found.append(one)
-        return one
-
-    mapped(value, note)
-    return iter(found)
+    return (one for one in parts(value) if isinstance(one, Handle))
 
 
 def _items(kind: IteratorType, thing: Thing, name: str) -> Iterator[Any]:

@@ -15,7 +15,7 @@ import torch
 
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.scripts import Doing, Step, parameter_in
-from grader.core.wire.values import Foreign, Local, Value, in_words, mapped
+from grader.core.wire.values import Foreign, Local, Value, in_words, mapped, parts
 from grader.testing.contract import Adapter
 from grader.testing.kinds import Kind, with_article
 from grader.testing.object_kinds import ClassType, ObjectType
@@ -114,9 +114,8 @@ class Script:
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.steps: list[Step] = []
-        # Used by `Reference`: the objects that it made so far, and the steps in float64.
+        # Used by `Reference`: the objects that it made so far.
         self.kept: Any = None
-        self.exact: list[tuple[Step, Step]] = []
         # The values that stay in the worker, by the number of their step.
         self.came: dict[int, Came] = {}
         self._joined: tuple[Script, int] | None = None
@@ -196,14 +195,8 @@ def _moved(step: Step, offset: int) -> Step:
 def _used(step: Step) -> list[int]:
     """Returns the numbers of the steps that gave what a step acts on or is given."""
     used = [] if step.doing in _MAKING else [step.on]
-
-    def note(value: Any) -> Any:
-        if isinstance(value, Local):
-            used.append(value.number)
-        return value
-
-    mapped((step.positional, dict(step.keywords)), note)
-    return used
+    given = parts((step.positional, step.keywords))
+    return [*used, *(one.number for one in given if isinstance(one, Local))]
 
 
 def call_of(steps: Sequence[Step], adapter: str) -> Call:

@@ -24,6 +24,7 @@ from grader.worker.observing.expression import (
     line_at,
     not_called_in_words,
     returns_of,
+    stores_of,
     value_of,
     walk_without,
 )
@@ -259,7 +260,7 @@ def _may_be_skipped(statement: ast.stmt, name: str, trace: TracebackType) -> boo
     code, at = trace.tb_frame.f_code, trace.tb_lineno
     is_local = name in (*code.co_varnames, *code.co_cellvars)
     is_given = name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    lines = _lines_that_set(name, trace)
+    lines = [node.lineno for node in stores_of(name, code)]
     if is_local and len(lines) + is_given < 2:
         return False
     if any(line > (statement.end_lineno or 0) for line in lines):
@@ -274,16 +275,6 @@ def _may_be_skipped(statement: ast.stmt, name: str, trace: TracebackType) -> boo
     return any(
         first <= statement.lineno <= last and not first <= at <= last for first, last in ranges
     )
-
-
-def _lines_that_set(name: str, trace: TracebackType) -> list[int]:
-    """Returns the lines of a frame's function, and of functions within it, that set a name."""
-    return [
-        node.lineno
-        for node in ast.walk(definition_of(trace.tb_frame.f_code) or ast.Module([], []))
-        if (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store))
-        or (isinstance(node, ast.MatchAs | ast.MatchStar) and node.name == name)
-    ]
 
 
 def _returned(node: object, trace: TracebackType, several: bool, root: Path) -> Frame | None:

@@ -64,11 +64,8 @@ _REPLACED = (
     (multiprocessing.popen_forkserver, processes, "Popen"),
     (multiprocessing.process, processes, "current_process"),
     (multiprocessing.pool, pools, "Pool ThreadPool"),
-    (
-        multiprocessing.synchronize,
-        sharing,
-        "Lock RLock Semaphore BoundedSemaphore Condition Event Barrier",
-    ),
+    (vars(multiprocessing.synchronize)["_multiprocessing"], sharing, "SemLock"),
+    (multiprocessing.synchronize, sharing, "Barrier"),
     (multiprocessing.managers, sharing, "SyncManager"),
     (concurrent.futures.process, pools, "ProcessPoolExecutor"),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing.pool
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.pool import CLOSE, RUN
@@ -41,8 +41,6 @@ def _prepared(initializer: Callable[..., Any] | None, initargs: Iterable[Any]) -
     """Runs the initializer of a pool; returns whether its tasks may wait on the arguments."""
     if initializer is None:
         return False
-    if not callable(initializer):
-        raise TypeError("initializer must be a callable")
     own = tuple(initargs)
     with being(pool_process()):
         initializer(*inherited(own))
@@ -127,8 +125,6 @@ class ProcessPoolExecutor(ThreadPoolExecutor):
         *,
         max_tasks_per_child: int | None = None,
     ) -> None:
-        if initializer is not None and not callable(initializer):
-            raise TypeError("initializer must be a callable")
         super().__init__(_many(max_workers))
         self._prepare: Callable[[], bool] | None = lambda: _prepared(initializer, initargs)
         self._waits = False
@@ -158,16 +154,3 @@ class ProcessPoolExecutor(ThreadPoolExecutor):
         except Exception as error:
             done.set_exception(error)
         return done
-
-    def map(
-        self,
-        fn: Callable[..., Any],
-        *iterables: Iterable[Any],
-        timeout: float | None = None,
-        chunksize: int = 1,
-        **_later: Any,
-    ) -> Iterator[Any]:
-        """Returns the results, in the order of the calls."""
-        if chunksize < 1:
-            raise ValueError("chunksize must be >= 1.")
-        return super().map(fn, *iterables, timeout=timeout)

@@ -27,6 +27,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue, SimpleQueue
 from multiprocessing.sharedctypes import SynchronizedBase
+from multiprocessing.synchronize import Condition, Event, Semaphore, SemLock
 from typing import Any
 
 import torch
@@ -38,11 +39,11 @@ class Shared:
 
 # A task that gets one of these may wait on it for another process.
 WAITABLE = (
-    *(threading.Event, threading.Condition, threading.Semaphore, threading.Barrier),
+    *(Event, Condition, Semaphore, threading.Event, threading.Barrier),
     *(queue.Queue, Queue, SimpleQueue, Connection),
 )
 _SHARED = (
-    *(Shared, *WAITABLE, SynchronizedBase, torch.Tensor),
+    *(Shared, *WAITABLE, SemLock, SynchronizedBase, torch.Tensor),
     *(ctypes._SimpleCData, ctypes.Array, ctypes.Structure, ctypes.Union),
 )
 # Shared objects in transit, by number; each is taken out on arrival.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import queue
 import threading
 from collections import UserDict, UserList
@@ -12,96 +13,61 @@ from typing import Any
 from grader.worker.multiprocessing.pools import Pool
 from grader.worker.multiprocessing.processes import Shared, copied
 
+_RECURSIVE_MUTEX = 0  # in `multiprocessing/synchronize.py`
 
-class Lock(Shared):
-    """A replacement for `multiprocessing.Lock`."""
 
-    def __init__(self, *, ctx: object = None) -> None:
-        self._lock: Any = threading.Lock()
+class SemLock:
+    """A stand-in for `_multiprocessing.SemLock`, on which the standard library builds its locks."""
+
+    handle, name = 0, None
+
+    def __init__(self, kind: int, value: int, maxvalue: int, *_: object) -> None:
+        self.maxvalue = maxvalue
+        self._is_recursive = kind == _RECURSIVE_MUTEX
+        self._units = threading.Semaphore(value)
+        self._held = self._owner = 0
 
     def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-        """Takes the lock; returns whether it is held now."""
-        if not block:
-            return bool(self._lock.acquire(blocking=False))
-        return bool(self._lock.acquire(timeout=-1 if timeout is None else max(timeout, 0)))
+        """Takes one unit; returns whether one was left."""
+        if not (self._is_recursive and self._is_mine()):
+            seconds = None if timeout is None or not block else max(timeout, 0)
+            if not self._units.acquire(block, seconds):
+                return False
+            self._owner = threading.get_ident()
+        self._held += 1
+        return True
+
+    __enter__ = acquire
 
     def release(self) -> None:
-        """Releases the lock."""
-        self._lock.release()
+        """Gives one unit back.
 
-    def __enter__(self) -> bool:
-        return self.acquire()
+        Raises:
+            AssertionError: if another thread holds this recursive lock.
+            ValueError: if there would be more units than at most.
+        """
+        if self._is_recursive and not self._is_mine():
+            raise AssertionError("attempt to release recursive lock not owned by thread")
+        if self._get_value() == self.maxvalue:
+            raise ValueError("semaphore or lock released too many times")
+        self._held -= 1
+        if not (self._is_recursive and self._held):
+            self._units.release()
 
     def __exit__(self, *_: object) -> None:
         self.release()
 
+    def _is_mine(self) -> bool:
+        return self._held > 0 and self._owner == threading.get_ident()
 
-class RLock(Lock):
-    """A replacement for `multiprocessing.RLock`."""
+    def _count(self) -> int:
+        return self._held
 
-    def __init__(self, *, ctx: object = None) -> None:
-        self._lock = threading.RLock()
-
-
-class Semaphore(threading.Semaphore):
-    """A replacement for `multiprocessing.Semaphore`."""
-
-    _most: int | None = None
-
-    def __init__(self, value: int = 1, *, ctx: object = None) -> None:
-        super().__init__(value)
-
-    def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-        """Takes one unit; returns whether one was left."""
-        return super().acquire(block, timeout if block else None)
-
-    __enter__ = acquire
-
-    def release(self, n: int = 1) -> None:
-        """Gives units back.
-
-        Raises:
-            ValueError: if a bounded semaphore would exceed its initial value.
-        """
-        if self._most is not None and self._value + n > self._most:
-            raise ValueError("semaphore or lock released too many times")
-        super().release(n)
-
-    def get_value(self) -> int:
-        """Returns how many units are left."""
-        return self._value
-
-    # The standard library's queues use the lock inside a semaphore.
-    @property
-    def _semlock(self) -> Semaphore:
-        return self
-
-    _get_value = get_value
+    def _get_value(self) -> int:
+        return self._units._value
 
     def _is_zero(self) -> bool:
-        return self._value == 0
-
-
-class BoundedSemaphore(Semaphore):
-    """A replacement for `multiprocessing.BoundedSemaphore`."""
-
-    def __init__(self, value: int = 1, *, ctx: object = None) -> None:
-        super().__init__(value)
-        self._most = value
-
-
-class Condition(threading.Condition):
-    """A replacement for `multiprocessing.Condition`."""
-
-    def __init__(self, lock: Lock | None = None, *, ctx: object = None) -> None:
-        super().__init__(threading.RLock() if lock is None else lock._lock)
-
-
-class Event(threading.Event):
-    """A replacement for `multiprocessing.Event`."""
-
-    def __init__(self, *, ctx: object = None) -> None:
-        super().__init__()
+        return self._get_value() == 0
 
 
 class Barrier(threading.Barrier):
@@ -160,9 +126,6 @@ class Namespace(Shared):
     def __setattr__(self, name: str, value: Any) -> None:
         vars(self)[name] = copied(value)
 
-    def __repr__(self) -> str:
-        return f"Namespace({', '.join(f'{name}={own!r}' for name, own in vars(self).items())})"
-
 
 class ManagedQueue(queue.Queue[Any]):
     """A replacement for `Manager().Queue()` that copies its items."""
@@ -176,8 +139,9 @@ class SyncManager:
 
     dict, list, Namespace = Dictionary, Sequence, Namespace
     Queue, JoinableQueue, Pool = ManagedQueue, ManagedQueue, Pool
-    Lock, RLock, Condition, Event = Lock, RLock, Condition, Event
-    Semaphore, BoundedSemaphore, Barrier = Semaphore, BoundedSemaphore, Barrier
+    Lock, RLock, Condition = multiprocessing.Lock, multiprocessing.RLock, multiprocessing.Condition
+    Semaphore, BoundedSemaphore = multiprocessing.Semaphore, multiprocessing.BoundedSemaphore
+    Event, Barrier = multiprocessing.Event, multiprocessing.Barrier
     Value, Array = staticmethod(Value), staticmethod(Array)
 
     def __init__(self, *_: object, **__: object) -> None:

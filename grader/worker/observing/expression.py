@@ -107,6 +107,16 @@ def definition_of(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | No
     return None
 
 
+def stores_of(name: str, code: CodeType) -> list[ast.Name | ast.MatchAs | ast.MatchStar]:
+    """Returns the parts of a function, and of functions within it, that set a name."""
+    return [
+        node
+        for node in ast.walk(definition_of(code) or ast.Module([], []))
+        if (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store))
+        or (isinstance(node, ast.MatchAs | ast.MatchStar) and node.name == name)
+    ]
+
+
 def returns_of(code: CodeType) -> list[ast.Return]:
     """Returns the return statements of a function, without those of functions within it."""
     defined = definition_of(code)

@@ -27,13 +27,12 @@ from grader.core.wire.records import Line
 from grader.worker.observing.expression import (
     definition_of,
     returns_of,
+    stores_of,
     syntax_of,
-    walk_without,
 )
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST_NOTED = 4000
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # The results of these functions take their shape from the elements of a list.
 _JOINING = ("stack", "cat", "concat", "tensor")
 # If a function does only this, the line that calls it is named.
@@ -305,14 +304,7 @@ def _needs_gradient(tensor: torch.Tensor) -> bool:
 def _last_setting(name: str, returned: _Return) -> ast.Assign | None:
     """Returns the last assignment of a variable before a return, if it certainly ran."""
     defined = definition_of(returned.code) or ast.Module([], [])
-    stores = [
-        node
-        for node in walk_without(defined, _FUNCTIONS)
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and node.id == name
-        and node.lineno < returned.line.line
-    ]
+    stores = (one for one in stores_of(name, returned.code) if one.lineno < returned.line.line)
     last = max(stores, key=lambda node: node.lineno, default=None)
     found = (one for one in defined.body if isinstance(one, ast.Assign) and last in one.targets)
     return next(found, None)

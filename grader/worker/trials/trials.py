@@ -17,7 +17,7 @@ import torch
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import MAX_CHANGES, Outcomes, Passed, TextChange, Trials
 from grader.core.wire.values import Elsewhere, Foreign, as_tensor
-from grader.worker.marshalling import arrived, copied, portable
+from grader.worker.marshalling import arrived, copied, portable, same_values
 from grader.worker.observing.lines import LineFollower, Onlooker, OwnLines
 from grader.worker.performing import Living, seed
 from grader.worker.trials.alarm import Alarm
@@ -211,7 +211,7 @@ class Trying:
         for place, call in enumerate(trials.calls):
             control = controls[place] if place < len(controls) else None
             answer = self._answer(call, swaps, seconds=control.limit if control else _CALL_SECONDS)
-            if control is not None and (answer is None or _same(answer, control.answer)):
+            if control is not None and (answer is None or same_values(answer, control.answer)):
                 return
             if answer is not None:
                 outcomes.add(number, place, answer)
@@ -288,7 +288,3 @@ class Trying:
             with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
                 self._sources[file] = LoadedSource(path, self._functions.get(str(path), []))
         return self._sources[file]
-
-
-def _same(one: torch.Tensor, other: Answer) -> bool:
-    return other is not None and one.dtype == other.dtype and torch.equal(one, other)

@@ -20,6 +20,7 @@ from grader.core.wire.values import (
     described,
     in_words,
     mapped,
+    parts,
 )
 
 pytestmark = pytest.mark.unit
@@ -137,6 +138,13 @@ def test_each_part_of_a_value_is_changed_and_its_form_is_kept() -> None:
         2: Named("Split", {"train": 50}),
     }
     assert isinstance(mapped(Pair(1, 2), str), Pair)
+
+
+def test_every_part_of_a_value_is_found_however_deep_it_is():
+    """Keys are no parts, and empty collections have none."""
+    value = [1, (Named("Pair", {"x": {3}, "y": []}),), {"a": ["b"]}, Pair(4, {})]
+    assert [*parts(value)] == [1, {3}, "b", 4]
+    assert [*parts("text")] == ["text"]
 
 
 @pytest.mark.parametrize(

@@ -403,10 +403,10 @@ def test_the_explainer_names_the_mistakes_of_a_program_by_exercise(course):
     """The authors' tools ask for names and for the number of wrong answers alone."""
     statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
     explainer = course.service._explainer
-    with course.prepared(None, None) as prepared:
-        names, cases = explainer.names(prepared.session.ask, statuses)
-        wrong = explainer.wrong_answers(prepared.session.ask, DOUBLE)
-        right = explainer.wrong_answers(prepared.session.ask, COUNT)
+    with course.prepared(None, None) as session:
+        names, cases = explainer.names(session.ask, statuses)
+        wrong = explainer.wrong_answers(session.ask, DOUBLE)
+        right = explainer.wrong_answers(session.ask, COUNT)
     assert (names, cases) == ({DOUBLE: "tripled"}, {DOUBLE: 3})
     assert [one.test for one in wrong.answers] == [DOUBLES, TWICE, DEEP]
     assert right is None

@@ -47,11 +47,11 @@ def recorded_calls(folder: Path, adapters: str) -> list[str]:
     def grade(suite: Suite) -> None:
         limits = SessionLimits(100, 10, 10, 1 << 30)
         with prepared(suite.assignment, folder, limits) as one:
-            counted = CountedCalls(one.session)
+            counted = CountedCalls(one)
             statuses = {one.id: one.status for one in Judge(suite, 0).grade(counted.ask, [SDPA])}
             explainer = Explainer(suite, load_mistakes(ROOT, suite.references))
-            workshop = RepairWorkshop(one.session, one.submission, NO_SLIPS)
-            losses = LostTests(one.session, one.submission.root)
+            workshop = RepairWorkshop(one, one.submission, NO_SLIPS)
+            losses = LostTests(one, one.submission.root)
             assert [*explainer.explain(counted.ask, statuses, NEVER, {}, workshop, losses)]
             recorded.extend(counted.recorded)
 

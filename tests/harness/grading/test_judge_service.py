@@ -160,18 +160,14 @@ def graded(course, tmp_path) -> Callable[..., Graded]:
         (tmp_path / "adapters.py").write_text("")
         uses = Uses(("torch.add",), tmp_path)
         uses.note_call("run_double", called)
-        prepared = SimpleNamespace(
-            submission=SimpleNamespace(notes=("a link was left out",)),
-            session=own,
-            uses=uses,
-            environment=environment or Environment(),
-        )
+        own.submission = SimpleNamespace(notes=("a link was left out",))
+        own.uses, own.environment = uses, environment or Environment()
         said: list[dict[str, Any]] = []
 
         @contextlib.contextmanager
         def taken(entry: Entry, _limits: Any) -> Iterator[Any]:
             assert entry == ALICE
-            yield prepared
+            yield own
 
         def serve(suite: Suite) -> Grade:
             service = a_service(suite, said.append)

@@ -15,7 +15,6 @@ import pytest
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call
-from grader.sandbox.preparation import PreparedSubmission
 from grader.sandbox.session import Session, SessionLimits
 from grader.testing.outcome import StudentFault
 from tests.harness.conftest import write_files
@@ -42,7 +41,7 @@ LIMITS = SessionLimits(60.0, 3.0, 60.0, 1 << 30)
 
 
 @pytest.fixture
-def slow(tiny: Path, tmp_path: Path) -> Iterator[PreparedSubmission]:
+def slow(tiny: Path, tmp_path: Path) -> Iterator[Session]:
     """A submission that takes a second for its import and for each call."""
     folder = write_files(tmp_path / "alice", {"adapters.py": SLOW})
     with prepared(find_assignment(tiny), folder, LIMITS) as submission:
@@ -76,42 +75,42 @@ def killed_soon(victim: Callable[[], int]) -> Iterator[None]:
 @pytest.mark.parametrize("which", [worker_of, fork_server_of])
 def test_a_call_whose_worker_was_killed_is_made_again(slow, which):
     """Linux kills workers first when memory is short. A second loss is the submission's."""
-    assert slow.session.open() is None
-    with killed_soon(lambda: which(slow.session)):
-        assert slow.session.ask(Call("run_slow", {})).value == 6
+    assert slow.open() is None
+    with killed_soon(lambda: which(slow)):
+        assert slow.ask(Call("run_slow", {})).value == 6
     with pytest.raises(StudentFault, match="SIGKILL") as fault:
-        slow.session.ask(Call("run_kill", {}))
+        slow.ask(Call("run_kill", {}))
     assert fault.value.status is Status.CRASHED
 
 
 def test_an_import_whose_worker_was_killed_is_made_again(slow):
     """Otherwise no exercise of the submission would have points."""
-    slow.session._server().wait_until_ready()
+    slow._server().wait_until_ready()
     spawned = []
-    spawn = slow.session._server().spawn
+    spawn = slow._server().spawn
 
     def noted():
         spawned.append(spawn())
         return spawned[-1]
 
-    slow.session._server().spawn = noted
+    slow._server().spawn = noted
     with killed_soon(lambda: until(lambda: spawned, "a worker is forked")[0].pid):
-        assert slow.session.open() is None
+        assert slow.open() is None
     assert len(spawned) == 2
-    assert slow.session.ask(Call("run_slow", {})).value == 6
+    assert slow.ask(Call("run_slow", {})).value == 6
 
 
 def test_the_time_in_which_a_judge_is_stopped_with_its_worker_does_not_count(slow):
     """The clock goes on while a container is paused. The call has three seconds."""
-    assert slow.session.open() is None
+    assert slow.open() is None
     judge = os.fork()
     if judge == 0:
         code = 1
         try:
-            code = int(slow.session.ask(Call("run_slow", {})).value != 6)
+            code = int(slow.ask(Call("run_slow", {})).value != 6)
         finally:
             os._exit(code)
-    both = judge, worker_of(slow.session)
+    both = judge, worker_of(slow)
     time.sleep(0.4)
     for pid in both:
         os.kill(pid, signal.SIGSTOP)

@@ -45,13 +45,13 @@ def test_a_hanging_helper_leaves_time_for_other_exercises(tiny, tmp_path, monkey
     with prepared(find_assignment(tiny), folder, limits) as one:
         for adapter in 2 * ["run_a", "run_b", "run_c", "run_d", "run_e"]:
             with pytest.raises(StudentFault) as fault:
-                one.session.ask(Call(adapter, {}))
+                one.ask(Call(adapter, {}))
             assert fault.value.status is Status.TIMEOUT
             said.append(fault.value.headline)
         assert all("longer than 0.8 seconds" in one for one in said[:4])
         assert all("longer than 0.2 seconds" in one for one in said[4:])
         assert said[4].endswith("was stopped (4 calls before had 0.8 s)")
-        answer = one.session.ask(Call("run_f", {}))
+        answer = one.ask(Call("run_f", {}))
         assert isinstance(answer, Answer)
         assert answer.value == 6
 
@@ -74,15 +74,15 @@ def test_a_result_too_deep_to_be_passed_on_is_the_submissions_fault(tiny, tmp_pa
     """A test may put it into values of its own, which then have too many levels to cross."""
     folder = write_files(tmp_path / "alice", {"adapters.py": DEEP})
     with prepared(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as one:
-        deep = one.session.ask(Call("run_deep", {})).value
-        used = one.session.used
+        deep = one.ask(Call("run_deep", {})).value
+        used = one.used
         with pytest.raises(StudentFault, match="too many parts or levels") as fault:
-            one.session.ask(Call("run_double", {"x": [[[[deep]]]]}))
+            one.ask(Call("run_double", {"x": [[[[deep]]]]}))
         assert fault.value.status is Status.CRASHED
         # The call before printed this, and took its time.
         assert "it deepens" not in str(fault.value)
-        assert one.session.printed == "it deepens\n"
-        assert one.session.used == used
+        assert one.printed == "it deepens\n"
+        assert one.used == used
 
 
 JUNK = """
@@ -111,12 +111,12 @@ def test_time_to_read_an_answer_counts_for_the_submission(tiny, tmp_path):
     """Reading megabytes of JSON takes the judge as long as an honest submission in all."""
     folder = write_files(tmp_path / "alice", {"adapters.py": JUNK})
     with prepared(find_assignment(tiny), folder, SessionLimits(60.0, 30.0, 600.0, 1 << 30)) as one:
-        one.session.ask(Call("run_small", {}))
-        before = one.session.used
+        one.ask(Call("run_small", {}))
+        before = one.used
         reading = time.thread_time()
-        assert one.session.ask(Call("run_junk", {})).size > 1 << 20
+        assert one.ask(Call("run_junk", {})).size > 1 << 20
         reading = time.thread_time() - reading
-        assert one.session.used - before >= reading / 2 > 0
+        assert one.used - before >= reading / 2 > 0
 
 
 ALL_SORTS = """
@@ -165,31 +165,31 @@ def test_an_exercise_that_lost_two_workers_is_not_asked_again(one):
     said = []
     for _ in range(3):
         with pytest.raises(StudentFault) as fault:
-            one.session.ask(Call("run_exit", {}))
+            one.ask(Call("run_exit", {}))
         assert fault.value.status is Status.CRASHED
         said.append(fault.value.headline)
     assert said[0] == said[1] == "run_exit(...) ended its process (exit code 3)"
     assert said[2].startswith("run_exit")
     assert said[2] != said[1]
     assert said[2].endswith(said[1])
-    assert one.session.ask(Call("run_device", {"x": 2})).value == 4
-    assert one.session.problem is None
+    assert one.ask(Call("run_device", {"x": 2})).value == 4
+    assert one.problem is None
 
 
 def test_an_exception_has_the_output_before_it_and_no_place_of_this_machine(one):
-    raised = one.session.ask(Call("run_raise", {"path": "/etc/shadow"})).raised
+    raised = one.ask(Call("run_raise", {"path": "/etc/shadow"})).raised
     assert raised.kind in ("PermissionError", "FileNotFoundError")
     assert raised.printed == "so far"
     assert raised.frames[-1].file == "adapters.py"
-    assert one.session.printed.endswith("hello\nso far")
-    own = one.session.ask(Call("run_raise", {"path": str(one.submission.root / "absent")})).raised
+    assert one.printed.endswith("hello\nso far")
+    own = one.ask(Call("run_raise", {"path": str(one.submission.root / "absent")})).raised
     assert str(one.submission.root) not in own.message
 
 
 def test_the_examination_of_an_exception_is_charged_to_the_submission(one, monkeypatch):
     """Its text is searched for paths, and files that it names are looked for."""
-    one.session.open()
-    redact, before = session.redacted, one.session.used
+    one.open()
+    redact, before = session.redacted, one.used
     burn = 0.2
 
     def slow(*given):
@@ -199,24 +199,24 @@ def test_the_examination_of_an_exception_is_charged_to_the_submission(one, monke
         return redact(*given)
 
     monkeypatch.setattr(session, "redacted", slow)
-    one.session.ask(Call("run_raise", {"path": "absent"}))
-    assert one.session.used - before >= PRICE_OF_JUDGE * burn
+    one.ask(Call("run_raise", {"path": "absent"}))
+    assert one.used - before >= PRICE_OF_JUDGE * burn
 
 
 def test_a_late_call_leaves_its_traceback(one):
     """A later call has none."""
     with pytest.raises(StudentFault) as fault:
-        one.session.ask(Call("run_hang", {}), seconds=0.3)
+        one.ask(Call("run_hang", {}), seconds=0.3)
     assert fault.value.headline.startswith("run_hang(...) took longer than 0.3 seconds")
-    assert "in run_hang" in one.session.stack_dump
-    assert one.session.used >= 0.3
-    assert one.session.ask(Call("run_device", {"x": 2})).value == 4
-    assert one.session.stack_dump == ""
+    assert "in run_hang" in one.stack_dump
+    assert one.used >= 0.3
+    assert one.ask(Call("run_device", {"x": 2})).value == 4
+    assert one.stack_dump == ""
 
 
 def test_uses_of_forbidden_names_are_noted_for_their_exercise(one):
-    assert one.session.open() is None
-    one.session.ask(Call("run_add", {"x": torch.ones(1)}))
+    assert one.open() is None
+    one.ask(Call("run_add", {"x": torch.ones(1)}))
     (use,) = one.uses.called["run_add"]
     assert (use.name, use.file) == ("torch.add", "adapters.py")
     assert one.uses.at_import == {}
@@ -224,35 +224,35 @@ def test_uses_of_forbidden_names_are_noted_for_their_exercise(one):
 
 def test_time_beyond_the_whole_limit_is_refused_and_spent_time_is_told(one):
     """Reading answers costs four times its seconds."""
-    one.session.open()
-    before = one.session.used
-    one.session.charge(0.5)
-    assert one.session.used == before + 2.0
-    assert one.session.spent == one.session.used
-    one.session.charge(5.0)
+    one.open()
+    before = one.used
+    one.charge(0.5)
+    assert one.used == before + 2.0
+    assert one.spent == one.used
+    one.charge(5.0)
     with pytest.raises(StudentFault, match="the submission") as fault:
-        one.session.ask(Call("run_device", {"x": 2}))
+        one.ask(Call("run_device", {"x": 2}))
     assert fault.value.status is Status.TIMEOUT
 
 
 def test_a_bench_has_a_worker_of_its_own_whose_time_is_not_the_submissions(one):
-    one.session.open()
-    used = one.session.used
-    with one.session.bench() as bench:
+    one.open()
+    used = one.used
+    with one.bench() as bench:
         assert bench.ask(Call("run_device", {"x": 2})).value == 4
         assert bench.seconds > 0
-        beside = one.session.spent
+        beside = one.spent
         assert beside > used
         with pytest.raises(StudentFault):
             bench.ask(Call("run_exit", {}))
-    assert one.session.used == used
-    assert one.session.spent >= beside
+    assert one.used == used
+    assert one.spent >= beside
 
 
 def test_memory_beyond_the_limit_is_refused_to_the_submission(one):
     """The worker goes on."""
-    assert one.session.ask(Call("run_hoard", {"n": 3 << 30})).raised.kind == "MemoryError"
-    assert one.session.ask(Call("run_hoard", {"n": 1})).value == 1
+    assert one.ask(Call("run_hoard", {"n": 3 << 30})).raised.kind == "MemoryError"
+    assert one.ask(Call("run_hoard", {"n": 1})).value == 1
 
 
 @pytest.mark.parametrize(
@@ -267,13 +267,13 @@ def test_a_submission_that_cannot_be_imported_has_one_problem(tiny, tmp_path, pr
     folder = write_files(tmp_path / "alice", {"adapters.py": program})
     limits = SessionLimits(20.0, 1.0, 60.0, 1 << 30)
     with prepared(find_assignment(tiny), folder, limits) as submission:
-        fault = submission.session.open()
+        fault = submission.open()
         assert says in fault.message
         for _ in range(2):
             with pytest.raises(StudentFault) as again:
-                submission.session.ask(Call("run_double", {"x": 2}))
+                submission.ask(Call("run_double", {"x": 2}))
             assert again.value.message == fault.message
-        assert submission.session.isolation["syscalls"]
+        assert submission.isolation["syscalls"]
 
 
 @pytest.mark.unit

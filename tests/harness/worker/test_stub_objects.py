@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.metadata
 import math
@@ -288,12 +289,14 @@ def test_an_object_that_does_nothing_accepts_everything():
     """A logger, a run or a writer needs to do nothing while a submission is graded."""
     silent: Any = Silent()
     silent.size = silent["key"] = 3
-    assert type(silent.size) is type(silent["key"]) is type(silent.log(1)) is Silent
+    assert silent.size == 3
+    assert type(silent["key"]) is type(silent.log(1)) is type(silent.more + 1) is Silent
+    assert (f"{silent.loss:.3f}", copy.copy(silent) is silent) == ("", True)
     assert type(silent(len, 1)) is type(silent(print, key=1)) is type(silent(3)) is Silent
     assert silent(textwrap.dedent) is textwrap.dedent
     assert silent(int) is int
     assert (bool(silent), list(silent), isinstance(3, silent)) == (False, [], False)
-    assert (silent | None) is (None | silent) is silent
+    assert type(silent | None) is type(None | silent) is Silent
     with silent as run:
         assert run is silent
     with pytest.raises(ZeroDivisionError), silent:
