@@ -228,7 +228,7 @@ def test_a_decision_that_cannot_be_made_is_refused_in_one_sentence(out, words, s
 def test_the_help_says_who_reads_a_reason(out, words):
     """A reason that looks meant for the student must reach the student."""
     with Store.open(out, "Attention") as store:
-        store.set_late_rule(LateRule(due=DUE, zone="Europe/Zurich", percent=10))
+        store.remember(late=LateRule(due=DUE, zone="Europe/Zurich", percent=10).as_json())
     assert grader_here("decide", out, *words, *WHY).returncode == 0
     results = Store.read(out)
     settling = open_settling(results)

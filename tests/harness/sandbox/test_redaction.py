@@ -39,7 +39,7 @@ def test_a_file_made_by_a_test_is_shown_without_its_folder(path_of_test_file, tm
     ):
         explained = explanation_of(raised)
         assert explained is not None
-        assert "The tests passed the path model.pt" in explained.sentence
+        assert "There is no model.pt in the folder of the tests' files" in explained.sentence
 
 
 def test_a_file_made_by_a_test_is_not_searched_in_the_submission(path_of_test_file, tmp_path, tiny):
