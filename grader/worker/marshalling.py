@@ -242,8 +242,8 @@ def same_values(before: object, after: object) -> bool:
         )
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
         return len(before) == len(after) and all(map(same_values, before, after))
-    are_nan = before != before and after != after
-    return before is after or before == after or are_nan
+    # Only NaN differs from itself.
+    return before is after or before == after or (before != before and after != after)
 
 
 MAX_FILE = 32 << 20
