@@ -8,7 +8,7 @@ from typing import Any
 from ..pretokens import cut_at, words, words_pattern
 from ..tokenizer import Tokenizer, merge
 from .mistake import Mistake, Replacing
-from .words import with_underscores, with_word_characters
+from .words import with_letters_of_ascii, with_underscores, with_word_characters
 
 
 def _uncut(_tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, bool]]:
@@ -365,6 +365,12 @@ MISTAKES = (
         r"Which words does the pattern find in `x_2`, and which of the three characters is `\w`?",
         _tokenizer(words=staticmethod(with_word_characters)),
         _tokenizer(words=staticmethod(with_underscores)),
+    ),
+    _mistake(
+        "tokenizer-words-of-ascii",
+        "Your pattern takes no letter beyond ASCII for a letter, as when it is matched on bytes.",
+        "Which words does your pattern find in `café`, in the text and in its bytes?",
+        _tokenizer(words=staticmethod(with_letters_of_ascii)),
     ),
     _mistake(
         "tokenizer-not-utf8",

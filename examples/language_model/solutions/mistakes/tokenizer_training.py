@@ -11,7 +11,7 @@ from ..tokenizer import Pair
 from ..tokenizer_training import Counts, Training, Word
 from . import tokenizer_counts as counts
 from .mistake import Mistake, Replacing
-from .words import with_underscores, with_word_characters
+from .words import with_letters_of_ascii, with_underscores, with_word_characters
 
 
 def _first_seen(_training: Training, pairs: Counter[Pair]) -> Pair:
@@ -269,6 +269,12 @@ MISTAKES = (
         r"Which words does the pattern find in `x_2`, and which of the three characters is `\w`?",
         dict(words=_cut_by(with_word_characters)),
         dict(words=_cut_by(with_underscores)),
+    ),
+    _mistake(
+        "bpe-words-of-ascii",
+        "Your pattern takes no letter beyond ASCII for a letter, as when it is matched on bytes.",
+        "Which words does your pattern find in `café`, in the text and in its bytes?",
+        dict(words=_cut_by(with_letters_of_ascii)),
     ),
     _mistake(
         "bpe-cut-at-lines",

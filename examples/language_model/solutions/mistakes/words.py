@@ -13,3 +13,10 @@ def with_word_characters(text: str) -> list[str]:
 def with_underscores(text: str) -> list[str]:
     """Returns words in which an underscore counts as a letter."""
     return re.findall(rf"{_CONTRACTIONS}| ?[^\W\d]+| ?\d+|{_REST}", text)
+
+
+def with_letters_of_ascii(text: str) -> list[str]:
+    """Returns words as a pattern of bytes finds them: it knows the letters of ASCII alone."""
+    return re.findall(
+        rf"{_CONTRACTIONS}| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", text, re.ASCII
+    )
