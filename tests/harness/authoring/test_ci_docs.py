@@ -105,6 +105,12 @@ def test_the_graded_repository_fills_the_workspace_of_its_own_workflow():
     ]
 
 
+def test_a_run_on_demand_is_listed_by_the_repository_that_it_grades():
+    """All submissions lie in a folder of the same name, so summaries do not tell them apart."""
+    workflow = yaml.safe_load((ROOT / "examples" / "ci" / "grade-on-demand.yml").read_text())
+    assert workflow["run-name"] == "grade ${{ inputs.repository }}"
+
+
 def test_students_workflow_installs_the_handout_for_cpus_and_runs_pytest():
     """GitHub's machines have no GPU, and no step may change anything."""
     assert re.findall(r"- run: (.*)", WORKFLOW) == [
