@@ -13,9 +13,12 @@ import json
 import re
 import shlex
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import grader
 from grader.core.assignment import Assignment, BadAssignment
@@ -23,6 +26,7 @@ from grader.grading.fingerprints import source_files, suite_files
 from grader.grading.options import Options
 from grader.reports.export.gradescope import Display, not_graded
 from grader.reports.letter import add_to_zip
+from grader.reports.package_needs import required_distributions
 
 # The grader's own processes take up to 600 of a container's 768 MB; half a processor is slow.
 MEMORY_MB = 128
@@ -82,7 +86,8 @@ def _files(assignment: Assignment, autograder: Autograder) -> Iterator[tuple[str
     file = assignment.root / _CONSTRAINTS
     constraints = file.read_text(encoding="utf-8") if file.is_file() else ""
     yield _CONSTRAINTS, constraints.encode()
-    yield "requirements.txt", _requirements(constraints, autograder.torch_index).encode()
+    own = required_distributions(assignment, with_preload=True)
+    yield "requirements.txt", _requirements(constraints, autograder.torch_index, own).encode()
     engine = Path(grader.__file__).parent
     for file in source_files(engine):
         yield f"engine/grader/{file.relative_to(engine).as_posix()}", file.read_bytes()
@@ -108,8 +113,10 @@ def _command_line(autograder: Autograder) -> str:
     return shlex.join(words)
 
 
-def _requirements(constraints: str, torch_index: str | None) -> str:
-    """Returns the requirements that pip installs: the engine's own, and torch without CUDA.
+def _requirements(constraints: str, torch_index: str | None, own: Sequence[str]) -> str:
+    """Returns the requirements that pip installs: the engine's, `own`, and torch without CUDA.
+
+    `own` are the distributions that the assignment lists.
 
     The local version `+cpu` exists only in PyTorch's own indexes. If pip does not find it, the
     image fails to build. That is intended: torch with CUDA needs more memory than the container
@@ -125,5 +132,8 @@ def _requirements(constraints: str, torch_index: str | None) -> str:
     pinned = _PINNED_TORCH.search(constraints)
     version = pinned[1] if pinned else importlib.metadata.version("torch").partition("+")[0]
     lines = [f"--extra-index-url {torch_index}"] if torch_index else []
-    lines += sorted(one for one in needed if "extra ==" not in one and not _TORCH.match(one))
+    listed = {one for one in needed if "extra ==" not in one}
+    engine = {canonicalize_name(Requirement(one).name) for one in listed}
+    listed |= {one for one in own if one not in engine}
+    lines += sorted(one for one in listed if not _TORCH.match(one))
     return "\n".join([*lines, f"torch=={version}+cpu", ""])

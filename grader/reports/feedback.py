@@ -41,7 +41,6 @@ from grader.reports.letter import (
     print_pdf,
 )
 from grader.reports.pages.rendering import whole_folder
-from grader.reports.single import credited
 from grader.reports.summary import author_in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -127,7 +126,7 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
         return "no folder of an export from Gradescope"
     if letter.settled.excused:
         return "excused: Gradescope takes no feedback without points"
-    shown = results(credited(letter.grade), Display())
+    shown = results(letter.grade, Display())
     if letter.told:
         shown["output"] = "\n".join([*letter.told, "", shown["output"]])
         shown["score"] = letter.settled.final or 0.0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from packaging.utils import canonicalize_name
+
+from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES
 from grader.core.submission import ClassImports, ClassNeeds
 from grader.core.text import plain, quantity
@@ -30,6 +34,29 @@ def distribution_of(package: str) -> str | None:
     if package not in KNOWN_PACKAGES:
         return None
     return _OTHERWISE_CALLED.get(package, package.replace("_", "-"))
+
+
+def required_distributions(assignment: Assignment, with_preload: bool) -> list[str]:
+    """Returns pip's names of the packages that an assignment lists in its table.
+
+    The names are those of the distributions installed here. A module in `preload` that is not
+    installed is left out, as it is by the grader.
+
+    Raises:
+        BadAssignment: if one of `packages` is neither installed nor well known.
+    """
+    here, found = importlib.metadata.packages_distributions(), set[str]()
+    for package in assignment.packages:
+        names = here.get(package) or [*filter(None, [distribution_of(package)])]
+        if not names and package not in sys.stdlib_module_names:
+            raise BadAssignment(
+                f"[tool.grader] packages: {package} is not installed here, so pip's name for it "
+                "is not known: install it first"
+            )
+        found.update(names)
+    for module in assignment.preload if with_preload else ():
+        found.update(here.get(module.partition(".")[0], ()))
+    return sorted(map(canonicalize_name, found))
 
 
 _LISTED = 5

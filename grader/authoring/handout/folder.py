@@ -26,6 +26,7 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import is_adapter
 from grader.core.text import quantity
 from grader.home.bench import CONTRACT
+from grader.reports.package_needs import required_distributions
 from grader.testing.cases import FIXTURES, remove_frozen
 from grader.testing.course import in_building_order, load_foundations
 
@@ -239,6 +240,7 @@ def _lay_out(
     assignment: Assignment, folder: Path, platform: Platform | None, torch_index: str | None
 ) -> None:
     root, tests = assignment.root, folder / "tests" / "public"
+    packages = required_distributions(assignment, with_preload=False)
     with tempfile.TemporaryDirectory() as private:
         # `copytree` copies modes: a temporary folder's is private, but not that of a folder in it.
         frozen = Path(private, "public")
@@ -254,7 +256,7 @@ def _lay_out(
     constraints = _CONSTRAINTS if (root / _CONSTRAINTS).is_file() else None
     if constraints:
         _copy(root / constraints, folder / constraints)
-    installation = Installation(assignment.name, wheel, constraints, torch_index)
+    installation = Installation(assignment.name, wheel, constraints, torch_index, packages)
     page = (root / PAGE).read_text(encoding="utf-8") if (root / PAGE).is_file() else None
     texts = {
         "README.md": readme(

@@ -150,7 +150,7 @@ dependencies:
 {packages}
   - pip
   - pip:
-      - ./{wheel}
+{from_pip}
 """
 _SECTION = """\
 ## Installing
@@ -207,27 +207,28 @@ class Installation:
     """The packages to install: the engine's `wheel`, and versions in the file `constraints` if any.
 
     `name` is the assignment's name. `torch_index` is the address of torch's builds for CPUs, if the
-    course gives one.
+    course gives one. `packages` are the distributions that submissions may import.
     """
 
     name: str
     wheel: str
     constraints: str | None = None
     torch_index: str | None = None
+    packages: Sequence[str] = ()
 
     def requirements(self) -> str:
         """Returns the requirements for pip and uv."""
         pinned = f"--constraint {self.constraints}\n" if self.constraints else ""
-        return f"{pinned}./{self.wheel}\n"
+        return pinned + "".join(f"{one}\n" for one in (f"./{self.wheel}", *self.packages))
 
     def environment(self) -> str:
-        """Returns conda's environment: all packages except the engine come from conda-forge."""
+        """Returns conda's environment; the engine and the assignment's packages come from pip."""
         packages = [re.sub(r"^torch\b", "pytorch", one) for one in PACKAGES]
         return _ENVIRONMENT.format(
             name=self._plain_name,
             python=PYTHON,
             packages="\n".join(f"  - {re.sub('(?=>)', ' ', one)}" for one in packages),
-            wheel=self.wheel,
+            from_pip="\n".join(f"      - {one}" for one in (f"./{self.wheel}", *self.packages)),
         )
 
     def section(self) -> str:
@@ -261,8 +262,8 @@ jobs:
     runs-on: ubuntu-latest
     timeout-minutes: 20
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
+      - uses: actions/checkout@v6
+      - uses: actions/setup-python@v6
         with:
           python-version: "3.12"
       - run: pip install uv

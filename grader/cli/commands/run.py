@@ -120,7 +120,7 @@ def run(
         follow = live.add if live else None
         grade = graded_alone(single(path), assignment, options, not no_explain, follow, early)
         if live:
-            live.finish(results(credited(grade, display.scale(grade.max_score)), display))
+            live.finish(results(grade, display))
         elif form == "github":
             tell_github(credited(grade), path, options.adapters)
         elif output:
@@ -147,7 +147,7 @@ def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
 
     as_json: dict[str, Callable[[], dict[str, Any]]] = {
         "json": grade.as_json,
-        "gradescope": lambda: results(credited(grade, display.scale(grade.max_score)), display),
+        "gradescope": lambda: results(grade, display),
         "prairielearn": lambda: prairielearn_results(credited(grade)),
     }
     if form in as_json:

@@ -11,14 +11,14 @@ import enum
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.core.causes import Cause
-from grader.core.points import OF_THE_VALUES, hundredths, scaled, total
+from grader.core.points import OF_THE_VALUES, hundredths, points_of, scaled, total
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, Visibility, by_exercise
-from grader.reports.single import without
+from grader.reports.single import carried_in_words, credited, credited_tests, without
 from grader.reports.standing import (
     OUR_FAULT,
     Standing,
@@ -69,9 +69,22 @@ class Display:
 
 
 def results(grade: Grade, display: Display) -> dict[str, Any]:
-    """Returns the results of a finished grading."""
-    entries = [] if grade.status is GradeStatus.UNREADABLE else _entries(grade, display)
+    """Returns the results of a finished grading, with the points that are carried.
+
+    Whether points are carried depends on hidden tests. If these are hidden, entries of their own
+    hold the carried points.
+    """
+    is_kept_back = display.hidden_tests is not VisibleWhen.VISIBLE and any(
+        test.visibility is Visibility.HIDDEN for test in grade.tests
+    )
+    if not is_kept_back:
+        grade = credited(grade, display.scale(grade.max_score))
+    entries: list[dict[str, Any]] = []
+    if grade.status is not GradeStatus.UNREADABLE:
+        entries = [*_entries(grade, display), *_carried_entries(grade, display)]
     score = total(entry["score"] for entry in entries)
+    if display.total is not None:
+        score = min(score, display.total)  # each carried entry is rounded by itself
     found = {
         "score": score,
         "execution_time": round(grade.duration_s, 3),
@@ -190,6 +203,23 @@ def _entries(grade: Grade, display: Display) -> list[dict[str, Any]]:
         _entry(part, known[part.shown], *reached, scale)
         for part, reached in zip(parts, scaled(earned, display.total), strict=True)
     ]
+
+
+def _carried_entries(grade: Grade, display: Display) -> Iterator[dict[str, Any]]:
+    """Yields an entry for each exercise with carried points, shown when hidden tests are."""
+    numbers = {name: number for number, name in enumerate(by_exercise(grade.tests), 1)}
+    scale, tests = display.scale(grade.max_score), credited_tests(grade)
+    for one in grade.carried:
+        scaled_one = replace(one, points=points_of(hundredths(one.points * scale)))
+        yield {
+            "name": f"{one_line(one.exercise)}, points given back",
+            "number": f"{numbers[one.exercise]}.3",
+            "score": scaled_one.points,
+            "max_score": scaled_one.points,
+            "status": "passed",
+            "output": carried_in_words(scaled_one, tests),
+            "visibility": display.hidden_tests,
+        }
 
 
 def _parts(grade: Grade, display: Display) -> Iterator[_Part]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from grader.authoring.handout.installing import WORKFLOW
 from grader.cli.command_line import cli
@@ -64,7 +65,8 @@ def test_the_ci_pages_trial_of_the_autograder_runs(grader, at_home, warm):
 def test_the_grading_command_of_each_workflow_parses(workflow):
     """The command itself parses the options."""
     (line,) = re.findall(r"run: grader (.*)$", workflow.read_text(), re.MULTILINE)
-    verb, *arguments = line.replace("submission", ".").replace("course", ".").split()
+    words = shlex.split(line.replace("$RUNNER_TEMP/course", "."))
+    verb, *arguments = ["." if word == "submission" else word for word in words]
     command = cli.get_command(click.Context(cli), verb)
     context = command.make_context(verb, arguments)
     assert context.params["form"] == "github"
@@ -82,6 +84,31 @@ def test_the_classroom_reporter_reads_the_result_of_the_grading_step():
     (step,) = re.findall(r"- id: (\w+)", text)
     assert f"{step.upper()}_RESULTS: ${{{{ steps.{step}.outputs.result }}}}" in text
     assert f"runners: {step}\n" in text
+
+
+def test_classroom_reads_points_from_the_workflow_of_that_name_and_its_only_job():
+    """The reporter's documentation asks for both names. A step that failed is reported too."""
+    workflow = yaml.safe_load((ROOT / "examples" / "ci" / "classroom.yml").read_text())
+    assert workflow["name"] == "Autograding Tests"
+    assert [*workflow["jobs"]] == ["run-autograding-tests"]
+    assert workflow["jobs"]["run-autograding-tests"]["steps"][-1]["if"] == "always()"
+
+
+def test_the_graded_repository_fills_the_workspace_of_its_own_workflow():
+    """GitHub shows annotations at files that are named from the workspace, as in the repository."""
+    workflow = yaml.safe_load((ROOT / "examples" / "ci" / "classroom.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    checkouts = [one["with"] for one in job["steps"] if "checkout@" in one.get("uses", "")]
+    assert [("repository" in one, one.get("path")) for one in checkouts] == [
+        (True, "course"),
+        (False, None),
+    ]
+
+
+def test_a_run_on_demand_is_listed_by_the_repository_that_it_grades():
+    """All submissions lie in a folder of the same name, so summaries do not tell them apart."""
+    workflow = yaml.safe_load((ROOT / "examples" / "ci" / "grade-on-demand.yml").read_text())
+    assert workflow["run-name"] == "grade ${{ inputs.repository }}"
 
 
 def test_students_workflow_installs_the_handout_for_cpus_and_runs_pytest():

@@ -151,6 +151,21 @@ def test_the_requirements_ask_for_torch_without_cuda(grader, tmp_path):
     assert not [line for line in requirements if "ruff" in line], "what developers need is not"
 
 
+@pytest.mark.unit
+def test_the_requirements_have_the_packages_that_the_assignment_lists(tmp_path, tiny):
+    """Without them, exercises that need one are graded for no student."""
+    root = tmp_path / "needing"
+    shutil.copytree(tiny, root)
+    settings = root / "pyproject.toml"
+    listed = 'packages = ["regex", "yaml"]\npreload = ["torch._dynamo", "not_there"]'
+    settings.write_text(settings.read_text().replace("[tool.grader]", f"[tool.grader]\n{listed}"))
+    requirements = zipped(root, PLAIN).read("requirements.txt").decode().splitlines()
+    assert "regex" in requirements
+    assert [line for line in requirements if line.lower().startswith("pyyaml")] == ["pyyaml>=6.0"]
+    assert [line for line in requirements if line.startswith("torch")] == requirements[-1:]
+    assert "not_there" not in requirements
+
+
 def zipped(root: Path, autograder: Autograder) -> zipfile.ZipFile:
     """Returns the zip of an assignment."""
     return zipfile.ZipFile(io.BytesIO(autograder_zip(find_assignment(root), autograder)))

@@ -131,6 +131,13 @@ def test_an_installation_names_the_wheel_the_constraints_and_the_index():
     assert "-r requirements.txt --extra-index-url https://somewhere\n" in whole.section()
 
 
+def test_an_installation_brings_the_packages_that_the_assignment_lists():
+    """Otherwise the handout's workflow fails for a student who uses one of them."""
+    needing = Installation("lm", "it.whl", packages=("einx", "regex"))
+    assert needing.requirements() == "./it.whl\neinx\nregex\n"
+    assert needing.environment().endswith("      - ./it.whl\n      - einx\n      - regex\n")
+
+
 def test_the_command_for_another_folder_can_be_typed_as_it_stands(tmp_path):
     """Students' folders have spaces and brackets: `Assignment 2 (copy)`."""
     folder = tmp_path / "Assignment 2 (copy)"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from grader.core.verdict import Grade, Where
+from grader.core.verdict import Grade, Status, Where
 from grader.reports.export.github import classroom_result, encoded
 from grader.reports.standing import OUR_FAULT
 from tests.harness.ci_fixtures import hostile_grade, mixed_grade
@@ -145,9 +145,19 @@ def test_an_unreadable_submission_reports_its_error_at_every_exercise() -> None:
 
 
 def test_no_text_of_a_submission_becomes_a_command_of_the_reporters_runner() -> None:
-    """`read` checks every text; the result also stays far below the limit for a step's output."""
-    assert len(encoded(classroom_result(hostile_grade()))) < 1 << 20
+    """`read` checks every text."""
     read_result(hostile_grade())
+
+
+@pytest.mark.parametrize("exercises", [15, 30, 60])
+def test_a_result_fits_the_variable_in_which_the_reporter_gets_it(exercises: int) -> None:
+    """Linux starts no program with a variable of 128 KiB."""
+    tests = [
+        a_verdict(f"run_{number}", 0.0, 4.0, status=Status.ERROR, message=f"{number}" + "😀" * 5000)
+        for number in range(exercises)
+    ]
+    assert len(encoded(classroom_result(a_grade("ann", *tests)))) < 128 << 10
+    read_result(a_grade("ann", *tests))
 
 
 def test_a_submission_without_any_verdict_says_why() -> None:

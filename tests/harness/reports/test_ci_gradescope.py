@@ -22,7 +22,6 @@ from grader.reports.export.gradescope import (
     results,
     total_points,
 )
-from grader.reports.single import credited
 from tests.harness.ci_fixtures import DIAGNOSIS, hostile_grade, mixed_grade
 from tests.harness.export_fixtures import a_grade, a_verdict, unreadable
 from tests.harness.export_fixtures import not_graded as a_grade_that_is_none
@@ -164,7 +163,7 @@ def test_points_in_words_are_scaled_as_the_scores_are() -> None:
     tests = (wrong, a_verdict("run_mha", 2.0, 6.0, message="another fault"))
     carried = (Carried("run_mha", "run_rope", "half", 4.0),)
     grade = a_grade("alice", *tests, carried=carried)
-    found = read(results(credited(grade, display.scale(grade.max_score)), display))
+    found = read(results(grade, display))
     rope, mha = found["tests"]
     assert (rope["score"], rope["max_score"], mha["score"], mha["max_score"]) == (0, 2, 3, 3)
     assert "1 test of run_rope (-2 points)" in rope["output"]
@@ -219,6 +218,24 @@ def test_visible_messages_do_not_depend_on_hidden_tests() -> None:
         grade = a_grade("alice", *gated([hidden, public, also, other]))
         found = read(results(grade, Display(hidden_tests=VisibleWhen.HIDDEN)))
         seen.append([test for test in found["tests"] if test["visibility"] == "visible"])
+    assert seen[0] == seen[1]
+
+
+def test_results_that_students_see_first_do_not_depend_on_carried_points() -> None:
+    """Points are carried if the hidden tests agree, which students would read from them."""
+    seen = []
+    for carried in ((), (Carried("run_mha", "run_rope", "half", 3.0),)):
+        root = a_verdict("run_rope", 0.0, 2.0, visibility=Visibility.PUBLIC, diagnosis=DIAGNOSIS)
+        public = a_verdict("run_mha", 0.0, 2.0, visibility=Visibility.PUBLIC, diagnosis=DIAGNOSIS)
+        hidden = a_verdict("run_mha", 0.0, 1.0, diagnosis=DIAGNOSIS)
+        grade = dataclasses.replace(a_grade("alice", root, public, hidden), carried=carried)
+        shown = Display(total=10.0, hidden_tests=VisibleWhen.AFTER_DUE_DATE)
+        found = read(results(grade, shown))
+        assert found["score"] == 6.0 * len(carried)
+        later = [test for test in found["tests"] if test["visibility"] == "after_due_date"]
+        assert any("already deducted" in test["output"] for test in later) == bool(carried)
+        visible = [test for test in found["tests"] if test["visibility"] == "visible"]
+        seen.append((found["output"], visible))
     assert seen[0] == seen[1]
 
 

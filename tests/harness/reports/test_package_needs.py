@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import sys
 
 import pytest
 
+from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.submission import ClassImports, ClassNeeds
 from grader.reports.package_needs import (
     PackageNeed,
@@ -16,7 +18,9 @@ from grader.reports.package_needs import (
     needs_of,
     not_preloaded_in_words,
     preload_in_words,
+    required_distributions,
 )
+from tests.harness.conftest import ROOT
 
 pytestmark = pytest.mark.unit
 
@@ -99,3 +103,15 @@ def test_slow_imports_are_proposed_for_preload_unless_they_are_there():
     assert [*not_preloaded_in_words({"jaxx": "No module named 'jaxx'"})] == [
         "preload: jaxx could not be imported, and is left out: No module named 'jaxx'"
     ]
+
+
+def test_pip_installs_what_an_assignment_lists_under_the_names_that_are_installed_here():
+    """Only an installed or well-known package has a name for pip; `preload` may be absent."""
+    course = dataclasses.replace(
+        find_assignment(ROOT), packages=("yaml", "einx", "json"), preload=("rich.text", "not_there")
+    )
+    assert required_distributions(course, with_preload=False) == ["einx", "pyyaml"]
+    assert required_distributions(course, with_preload=True) == ["einx", "pyyaml", "rich"]
+    strange = dataclasses.replace(course, packages=("json_tools",))
+    with pytest.raises(BadAssignment, match="json_tools is not installed here"):
+        required_distributions(strange, with_preload=False)
