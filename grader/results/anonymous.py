@@ -33,7 +33,7 @@ _PERHAPS_A_MARK = re.compile(r"[^\w\x00-\x7f]")
 # The characters between the words of a name or the parts of an address; never code or a line end.
 _SEPARATED = re.compile(r"(?:[^\S\r\n]|[,.@])*")
 # A preferred name, as platforms write it: "Wei (Vivian) Chen".
-_NICKNAME = re.compile(r"""\(.*?\)|".*?"|“.*?”""")
+_NICKNAME = re.compile(r"""\([^()]*\)|"[^"]*"|“[^“”]*”""")
 _LONGEST = 8  # words of a name, at most
 _JOINED, _SHORTEST_JOINED = 3, 6  # words joined to one, at most, and its characters, at least
 _SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of a name that stands alone, at least
@@ -136,8 +136,7 @@ class Mask:
             if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(_marked(person.name)):
                 self._joined.setdefault(_as_compared(person.name), label)
             self._gaps.update(_WORD.split(_marked(person.name))[1:-1])
-        texts = [text for one in people for text in (one.name, one.id, one.email)]
-        texts += [_NICKNAME.sub(" ", one.name) for one in people if _NICKNAME.search(one.name)]
+        texts = [text for one in people for text in (*_names(one.name), one.id, one.email)]
         is_ordinary = name.isascii() and name.isalpha() and not people
         for text in (name, *texts):
             words = _words(text)
@@ -214,6 +213,17 @@ class Mask:
             changed = {name: self.over(getattr(value, name)) for name in fields}
             masked = dataclasses.replace(value, **changed)
         return masked  # type: ignore[no-any-return]
+
+
+def _names(name: str) -> Iterator[str]:
+    """Yields a name; of "Wei (Vivian) Chen" also "Wei Chen" and "Vivian Chen"."""
+    yield name
+    if found := _NICKNAME.search(name):
+        official = _NICKNAME.sub(" ", name)
+        yield official
+        surname, comma, _ = official.partition(",")
+        if last := (surname if comma else official[found.start() :]).strip():
+            yield f"{found[0]} {last}"
 
 
 def _is_surely_named(words: Sequence[str], gaps: Sequence[str], place: int) -> bool:

@@ -172,7 +172,7 @@ def _unpacked(frame: FrameType) -> int:
 
 
 def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if operation == "next":
+    if operation in ("next", "await"):  # what `await` gets must end: it is None
         return iter(())
     if operation in ("len", "int", "index", "exit", "contains", "bool"):
         return 0 if operation in ("len", "int", "index") else operation == "bool"
@@ -282,6 +282,9 @@ class Silent(Stub):
 
     def __bool__(self) -> bool:
         return False
+
+    def __repr__(self) -> str:
+        return f"<{_name(self)}, which does nothing here>"
 
     def __enter__(self) -> Silent:
         return self

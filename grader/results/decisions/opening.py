@@ -254,26 +254,26 @@ def _people(
 
     The second value holds those who handed it in, though another submission may count for them. The
     third holds the places of the decisions that say both; a later decision replaces an earlier one.
+    Whose the submissions are is settled before any is taken instead.
     """
     handed_in = {name: authors.get(name) or (Author(name=name),) for name in known.submissions}
     people = dict(handed_in)
     whose: dict[str, str] = {}
     instead: dict[Author, tuple[str, str]] = {}
-    for one in aimed:
-        if not isinstance(one.decision, TakenInstead | Whose):
-            continue
-        whom, taken = one.whom, known.submission(one.decision.submission)
+    both = [(it.whom, it.decision) for it in aimed if isinstance(it.decision, TakenInstead | Whose)]
+    for whom, decision in sorted(both, key=lambda each: isinstance(each[1], TakenInstead)):
+        taken = known.submission(decision.submission)
         moved = (whom.author,) if whom.author else handed_in[whom.submission or taken]
-        if isinstance(one.decision, Whose):
+        if isinstance(decision, Whose):
             people[taken] = handed_in[taken] = moved
-            whose[taken] = one.decision.source
+            whose[taken] = decision.source
             continue
+        stand_in = () if authors.get(taken) else (Author(name=taken),)
         for name, there in people.items():
-            people[name] = tuple(person for person in there if person not in moved)
-        if not authors.get(taken):
-            people[taken] = ()
+            gone = (*moved, *stand_in) if name == taken else moved
+            people[name] = tuple(person for person in there if person not in gone)
         people[taken] += moved
-        instead |= dict.fromkeys(moved, (taken, one.decision.source))
+        instead |= dict.fromkeys(moved, (taken, decision.source))
     deciding: dict[str, frozenset[str]] = {}
     for name, source in (*whose.items(), *instead.values()):
         deciding[name] = deciding.get(name, frozenset()) | {source}

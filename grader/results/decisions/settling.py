@@ -245,7 +245,8 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
         elif isinstance(effect.decision, Times) and not own.late:
             effect.unchanged += len(own.people)
         elif not isinstance(effect.decision, TakenInstead | Whose):
-            is_free = own.late and not own.undecided and not own.of_kind(ChangeKind.LATE)
+            costs = own.undecided or own.of_kind(ChangeKind.LATE) or own.final is None
+            is_free = own.late and not costs
             free = ", late without a deduction" if is_free else ""
             effect.lines.append(f"{who}: {final}{free}")
 

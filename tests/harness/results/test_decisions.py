@@ -158,6 +158,26 @@ def test_a_decision_that_a_later_one_replaces_claims_no_effect(tmp_path: Path) -
     assert settling.taken == {"c": frozenset({f"{file.name}:5"})}
 
 
+def test_a_submission_counts_for_its_owner_and_for_everybody_who_takes_it(tmp_path: Path) -> None:
+    """The order of the decisions does not matter. Nothing tells who handed in "new"."""
+    results = a_batch(
+        tmp_path,
+        *(scored(name, 4, 2) for name in ("a", "b", "new")),
+        authors={"a": [ALICE], "b": [BOB]},
+        absentees=[JANE],
+    )
+    tables = [
+        *(f'[[taken_instead]]\nperson = "{who}"\nsubmission = "new"\n' for who in ("a", "Bob Roe")),
+        '[[whose]]\nperson = "Jane Doe"\nsubmission = "new"\n',
+    ]
+    for order in (tables, tables[::-1]):
+        write_decisions(tmp_path, "\n".join(order))
+        settling = open_settling(results)
+        (grade,) = results.grades_of(["new"])
+        found = {one.name for own in settling.settle(grade) for one in own.people}
+        assert found == {"Alice Apple", "Bob Roe", "Jane Doe"}
+
+
 def test_a_decision_by_a_shared_name_is_refused(tmp_path: Path) -> None:
     """Only the id distinguishes them."""
     twins = [Author("Jane Doe", "1"), Author("Jane Doe", "2")]

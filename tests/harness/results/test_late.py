@@ -25,7 +25,7 @@ from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from grader.results.rows import People
 from grader.results.store import Store
-from tests.harness.export_fixtures import a_grade, a_verdict, exported
+from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, exported, not_graded
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit
@@ -248,6 +248,18 @@ def test_a_decision_says_of_a_late_person_that_nothing_is_taken_off(tmp_path: Pa
     append_decision(file, "handed_in", {"person": "11", "at": DUE.replace(day=5)})
     late = effects(results, open_settling(results))[1]
     assert late.lines == ["Alice Apple: 80 points, late without a deduction"]
+
+
+def test_a_decision_promises_nothing_to_a_late_person_without_points(tmp_path: Path) -> None:
+    """The rule takes points off once the submission is graded."""
+    a_batch(tmp_path, not_graded("alice"), authors={"alice": [Author("Alice Apple", "11")]})
+    with Store.open(tmp_path, "Attention") as store:
+        store.remember(late=RULE.as_json())
+    file, at = tmp_path / "decisions.toml", DUE.replace(day=5)
+    append_decision(file, "handed_in", {"person": "11", "at": at, "reason": "by mail"})
+    results = Store.read(tmp_path)
+    (late,) = effects(results, open_settling(results))
+    assert late.lines == ["Alice Apple: not graded"]
 
 
 def test_submission_times_are_read_from_a_gradescope_export(tmp_path: Path) -> None:

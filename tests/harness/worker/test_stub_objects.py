@@ -304,6 +304,8 @@ def test_an_object_that_does_nothing_accepts_everything():
     assert issubclass(silent.CommError, Exception)
     assert not hasattr(silent, "__wrapped__")
     assert pickle.loads(pickle.dumps(silent)) == OrderedDict()
+    assert repr(silent.loss) == "<stub.loss, which does nothing here>"
+    assert next(silent.send().__await__(), None) is None  # or `await` would wait for ever
 
 
 def test_a_class_may_derive_from_an_object_that_does_nothing():
