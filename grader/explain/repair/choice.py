@@ -113,16 +113,16 @@ def chosen(
     """Returns the repair to tell, or None if no edit is likely or too many are equally likely.
 
     Only edits that fix their whole exercise and break nothing count. An edit of several lines does
-    not count if one of them does alone. The edits that fix the most exercises win; among these, the
-    lightest edit wins.
+    not count if one of them does alone. The edits that fix the most exercises win, and among these
+    those that fix the most tests of precision. The lightest edit of them wins.
     """
     able = [one for one in repairs if one.is_whole]
     lines = {(one.made.file, one.made.edit.lines) for one in able}
     able = [one for one in able if not any(_is_more(one, *other) for other in lines)]
     if not able:
         return None
-    most = max(len(one.exercises) for one in able)
-    weighed = _weighed([one for one in able if len(one.exercises) == most], sources, adapters)
+    most = max(map(_fixed, able))
+    weighed = _weighed([one for one in able if _fixed(one) == most], sources, adapters)
     first = _choice(weighed, sources)
     if first is None:
         return None
@@ -131,6 +131,10 @@ def chosen(
     following = _choice(rest, sources)
     others = first.others if following is None else (*first.others, *following.choices())
     return replace(first, others=others)
+
+
+def _fixed(repair: RepairEdit) -> tuple[int, float]:
+    return len(repair.exercises), repair.share_with_precision
 
 
 def _choice(

@@ -26,6 +26,7 @@ _SMALL = 1000
 _RIGHT_TRIED = 1
 # The number of calls in the proof.
 _WRONG_PROVEN = 8
+_PRECISION_PROVEN = 2
 _RIGHT_PROVEN = 3
 _OF_OTHERS = 2
 _RIGHT_OF_OTHERS = 3
@@ -101,14 +102,16 @@ class FileEdit:
 class RepairEdit:
     """An edit that makes wrong answers right.
 
-    `share` is the part of the exercise's wrong answers that the edit makes right. `exercises`
-    holds the exercises that the edit makes right, and `breaks` those that it makes wrong.
+    `share` is the part of the exercise's wrong answers that the edit makes right, and
+    `share_with_precision` counts those to tests of precision as well. `exercises` holds the
+    exercises that the edit makes right, and `breaks` those that it makes wrong.
     """
 
     made: FileEdit
     share: float
     exercises: frozenset[str]
     breaks: frozenset[str]
+    share_with_precision: float = 1.0
 
     @property
     def is_whole(self) -> bool:
@@ -199,8 +202,8 @@ class Search:
         """Returns what `choose` makes of the edits that make the exercise's wrong answers right.
 
         All likely edits are tried on a few calls first. Edits that pass are proven on more calls,
-        in another worker. If that leaves no choice, unlikely edits follow in a third worker, unless
-        `likely_only`.
+        in another worker. If that leaves no choice, or a test of precision wrong, unlikely edits
+        follow in a third worker, unless `likely_only`.
         """
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
@@ -214,11 +217,12 @@ class Search:
             rest = over - bench.seconds
         proven = self._proven(edits, left)
         choice = choose(proven)
-        if choice is not None or likely_only:
+        mends_all = any(one.is_whole and one.share_with_precision == 1 for one in proven)
+        if likely_only or (choice is not None and mends_all):
             return choice
         with self._bench() as bench:
             rarer = self._repair(bench, edits, likely, len(edits), rest)
-        return choose([*proven, *self._proven(edits, rarer, len(left))])
+        return choose([*proven, *self._proven(edits, rarer, len(left))]) or choice
 
     def _repair(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
@@ -271,10 +275,12 @@ class Search:
             return []
         left = _by_line_in_turn(edits, left)[:_MOST_PROVEN]
         together = _with_others(len(edits), left)
-        wrong = telling(self._wrong, _WRONG_PROVEN)
+        plain = telling((one for one in self._wrong if one.is_plain), _WRONG_PROVEN)
         # A test of precision may stay wrong for a reason of its own.
-        wrong.sort(key=lambda one: not one.is_plain)
-        must_change = sum(one.is_plain for one in wrong) or len(wrong)
+        further = max(_PRECISION_PROVEN, _WRONG_PROVEN - len(plain))
+        of_precision = telling((one for one in self._wrong if not one.is_plain), further)
+        wrong = [*plain, *of_precision]
+        must_change = len(plain) or len(wrong)
         chosen = [edits[number] for number in together]
         with self._bench() as bench:
             proof = self._with_control(bench, [*wrong, *self._proof_of_right_and_others()])
@@ -356,9 +362,11 @@ class Search:
                     plainly.setdefault(one.exercise, []).append(is_right)
             elif not is_right:
                 breaks.add(one.exercise)
-        own = plainly.get(self._exercise) or wrong[self._exercise]
+        every = wrong[self._exercise]
+        own = plainly.get(self._exercise) or every
         fixed = {name for name, rights in {**wrong, **plainly}.items() if all(rights)} - breaks
-        return RepairEdit(made, sum(own) / len(own), frozenset(fixed), frozenset(breaks))
+        share, with_precision = (sum(rights) / len(rights) for rights in (own, every))
+        return RepairEdit(made, share, frozenset(fixed), frozenset(breaks), with_precision)
 
 
 def _lines(passed: Iterable[Passed]) -> Lines:

@@ -28,7 +28,7 @@ class Position(Enum):
     STORED = "all that an assignment stores or a function returns"
     RETURNED = "all that a function returns"
     RENAMED = "a variable that gets a second name"
-    ENTRY = "an entry of a tuple or a list"
+    ENTRY = "an entry of a tuple or a list, or a value of a dict"
     GIVEN = "an argument by position"
     NAMED = "an argument by keyword"
     OPERAND = "an operand, except of a matrix product"
@@ -61,6 +61,7 @@ class Position(Enum):
                 | (Position.DIVISOR, ast.AugAssign(op=ast.Div() | ast.Mult()), "value")
                 | (Position.DIVIDED, ast.BinOp(op=ast.Div()), "left")
                 | (Position.ROOT, ast.BinOp(op=ast.Pow()), "left")
+                | (Position.ENTRY, ast.Dict(), "values")
             ):
                 return True
             case Position.STORED, ast.IfExp() as choice, "body" | "orelse":

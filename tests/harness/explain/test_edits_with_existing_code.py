@@ -291,3 +291,10 @@ def test_an_unused_variable_is_named_in_the_subject(program, name):
     """Finding an unused variable takes a student longer than understanding it."""
     subjects = {edit.subject for edit in edits_of(program)}
     assert f"`{name}`, which is never used" in subjects
+
+
+def test_a_weight_in_a_dict_is_transposed():
+    """A linear layer keeps its weight the other way round."""
+    right = "def layer(W_key):\n    return {'weight': W_key.T}\n"
+    source = right.replace(".T", "")
+    assert right in Programs(source, edits_of(source, {2}))

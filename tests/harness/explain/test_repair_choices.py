@@ -93,6 +93,16 @@ def test_a_condition_that_only_guards_wrong_code_is_not_named(sources):
     assert chosen(edits_producing(CONTRARY, DROPPED), sources, ADAPTERS) is None
 
 
+def test_an_edit_that_also_fixes_tests_of_precision_comes_first(sources):
+    """A lighter edit may get the values right, and be unstable with large inputs."""
+    lighter, stable = edits_producing("found = parts[0] * 2", "middle = length * 2")
+    unstable = replace(lighter, share_with_precision=0.8)
+    for edits in ([unstable, stable], [stable, unstable]):
+        choice = chosen(edits, sources, ADAPTERS)
+        assert choice is not None
+        assert [one.source for one in choice.places] == ["middle = length // 2"]
+
+
 def test_swapping_queries_and_keys_in_order_is_not_suggested(sources):
     """Such a swap only compensates for another swap, which no edit undid."""
     assert chosen(edits_producing("return scores(k, q)"), sources, ADAPTERS) is None

@@ -302,7 +302,13 @@ MISSING: tuple[Row, ...] = (
     *rows(_TRANSPOSED, SLIP, ("$w", "$w.T"), at=_SECOND, w=_WEIGHT),
     *rows(_TRANSPOSED, CHANGE, ("$x", "$x.mT"), at=_FIRST, x=_TENSOR),
     *rows(_TRANSPOSED, SLIP + 0.25, ("$name", "$name.T"), at=_STORED, name=_WEIGHT),
-    *rows(_TRANSPOSED, WRAP, ("$name", "$name.T"), at=_PASSED, name=_WEIGHT),
+    *rows(
+        _TRANSPOSED,
+        WRAP,
+        ("$name", "$name.T"),
+        at=(*_PASSED, Position.ENTRY),
+        name=_WEIGHT,
+    ),
     *rows(
         _TRANSPOSED,
         CHANGE,
