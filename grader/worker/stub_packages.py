@@ -28,7 +28,6 @@ _OPERATORS = (
     *("fspath", "enter", "exit", "await"),
 )
 
-
 _EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
 # Names of metrics, as in torchmetrics, which are not exceptions.
 _METRICS = ("SquaredError", "AbsoluteError", "PercentageError", "LogError")
@@ -172,8 +171,6 @@ def _unpacked(frame: FrameType) -> int:
 
 
 def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if operation == "next":
-        return iter(())
     if operation in ("len", "int", "index", "exit", "contains", "bool"):
         return 0 if operation in ("len", "int", "index") else operation == "bool"
     if operation == "float":
