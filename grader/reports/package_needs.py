@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES
+from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES, several
 from grader.core.submission import ClassImports, ClassNeeds
 from grader.core.text import plain, quantity
 from grader.worker.packages import is_installed
@@ -108,8 +108,7 @@ def missing_in_words(packages: Mapping[str, int]) -> str:
     For example: "not installed here: einx (12 submissions)".
     """
     told = [f"{plain(name)} ({quantity(many, 'submission')})" for name, many in packages.items()]
-    more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
-    listed = f"{', '.join(told[:_LISTED])}{more}"
+    listed = several(told, shown=_LISTED)
     return f"not installed here: {listed}; see grader doctor SUBMISSIONS" if told else ""
 
 
