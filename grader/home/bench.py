@@ -36,7 +36,7 @@ from grader.testing.course import (
 )
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
-from grader.testing.outcome import StudentFault, in_words, note
+from grader.testing.outcome import StudentFault, note, uses_in_words
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import Living, absent, perform
@@ -193,7 +193,7 @@ class DirectCalls:
             self._noted |= uses
             cost = max(self._costs.get(use.name, 0) for _, use in uses)
             said = f": {cost:g}% {TAKEN_OFF}" if cost else ""
-            note(f"uses {in_words(use for _, use in uses)}, {WISH}{said}")
+            note(f"uses {uses_in_words(use for _, use in uses)}, {WISH}{said}")
         return answer
 
     def _answer(self, call: Call) -> Answer:
