@@ -19,7 +19,7 @@ import jaxtyping
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.names import is_adapter, nearest
 from grader.core.points import TAKEN_OFF, WISH, CourseWorth, hundredths
-from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
+from grader.core.wire.calls import Answer, Call, CallDecoder, CallEncoder, Raised, Use
 from grader.core.wire.frames import received
 from grader.core.wire.values import Value
 from grader.explain.answers import InFull
@@ -167,7 +167,7 @@ class DirectCalls:
         self._watch = watch
         self._limit = limit or Limit(0.0, root)
         self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
-        self._sending, self._receiving = Sending(), Receiving()
+        self._encoder, self._decoder = CallEncoder(), CallDecoder()
         self._noted: set[tuple[str, Use]] = set()
         # What the last call raised, if a debugger asks for it.
         self.keeps_raised = False
@@ -224,7 +224,7 @@ class DirectCalls:
         # A call without an adapter has only steps.
         function = functions.get(call.adapter, lambda: None)
         function = self._keeping_raised(function) if self.keeps_raised else function
-        arrived = self._receiving.call(received(self._sending.frame(call)))
+        arrived = self._decoder.call(received(self._encoder.frame(call)))
         with self.settings.in_force():
             answer = self._limit.call(
                 lambda: perform(function, arrived, self._root, functions, living)
