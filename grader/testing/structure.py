@@ -44,7 +44,6 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
     """
     if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray | torch.Tensor):
         actual, expected = torch.as_tensor(actual), torch.as_tensor(expected)
-    both = actual, expected
     if isinstance(actual, torch.Tensor) and isinstance(expected, torch.Tensor):
         yield _of_tensors(actual, expected, place)
     elif isinstance(actual, float) and isinstance(expected, int | float):
@@ -64,7 +63,7 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
     elif isinstance(actual, set | frozenset) and isinstance(expected, set | frozenset):
         yield from _of_sets(actual, expected, place)
     elif isinstance(actual, str | bytes) and actual != expected:
-        yield _of_texts(*both, place)  # type: ignore[arg-type]
+        yield _of_texts(actual, expected, place)  # type: ignore[arg-type]
     elif actual != expected:
         yield Difference(place, f"is {in_words(actual)}", f"{in_words(expected)} was expected")
 
