@@ -13,7 +13,6 @@ import contextlib
 import datetime
 import fcntl
 import functools
-import math
 import os
 import re
 import secrets
@@ -119,22 +118,25 @@ _WHY = {
 
 
 def _shown(value: object) -> str:
-    return f"{value:%Y-%m-%d}" if isinstance(value, datetime.date) else repr(value)[:80]
+    if isinstance(value, datetime.date):
+        return f"{value:%Y-%m-%d}"
+    is_long = isinstance(value, int) and value.bit_length() > 64  # repr() refuses long numbers
+    return f"{value:#x}"[:80] if is_long else repr(value)[:80]
 
 
 def _text(value: object) -> str:
     return "" if isinstance(value, str) and value.strip() else "text in quotes"
 
 
-def _points(value: object) -> str:
+def _points(value: Any) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(float(str(value))) or abs(float(str(value))) > 1e9:
+    if not is_number or not abs(value) <= 1e9:
         return "a number of points"
-    return "" if float(str(value)) == round(float(str(value)), 2) else "whole hundredths of a point"
+    return "" if value == round(value, 2) else "whole hundredths of a point"
 
 
-def _points_at_least_0(value: object) -> str:
-    return _points(value) or ("0 or more" if float(str(value)) < 0 else "")
+def _points_at_least_0(value: Any) -> str:
+    return _points(value) or ("0 or more" if value < 0 else "")
 
 
 def _count(value: object) -> str:
@@ -289,17 +291,16 @@ def _locked(file: Path) -> Iterator[None]:
     """Keeps other commands from changing the file at the same time.
 
     Raises:
-        BadDecisions: if the file's folder cannot be opened.
+        BadDecisions: if the file's folder cannot be opened or locked.
     """
-    try:
-        folder = os.open(file.parent, os.O_RDONLY)
-    except OSError as error:
-        raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = os.open(file.parent, os.O_RDONLY)
+            stack.callback(os.close, folder)
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        except OSError as error:
+            raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
         yield
-    finally:
-        os.close(folder)
 
 
 def _tables(file: Path, lines: list[str]) -> Iterator[LocatedTable]:
