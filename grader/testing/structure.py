@@ -178,9 +178,9 @@ def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Differe
         return Difference(place, f"is {actual!r}", f"{expected!r} was expected")
     if shared == len(actual):
         start = max(shared - 2 * _AROUND, 0)
-        got, wanted = repr(actual[start:]), repr(expected[start : shared + _AROUND])
+        got, cut = repr(actual[start:]), "…" * (shared + _AROUND < len(expected))
         said = f"ends too early, with {got}" if start else f"is {got}"
-        return Difference(place, said, f"{wanted} was expected")
+        return Difference(place, said, f"{expected[start : shared + _AROUND]!r}{cut} was expected")
     if not shared:
         return Difference(place, f"begins with {got}", f"{wanted} was expected")
     words = f"is right up to its {noun} {shared}, around which it is {got}"
