@@ -213,7 +213,7 @@ class UsageWatch:
         if "memory" not in self.kept and usage.memory - self._before.memory > allowance.memory:
             raise out_of_memory(allowance)
         if "threads" not in self.kept and usage.threads > allowance.threads:
-            raise Exceeded(f"it started more than the {allowance.threads} threads that it may")
+            raise Exceeded(f"it started more than its limit of {allowance.threads} threads")
 
     def _usage(self) -> Usage:
         return Usage.of([self._pid] if self.is_alone else process_tree(self._pid))
@@ -225,11 +225,11 @@ class UsageWatch:
         charge_unlisted(self._pid, self._scratch, allowance.file_size, self._user, quota)
         if not is_kept or not quota.is_kept:
             raise Exceeded(
-                f"it wrote more than the {allowance.disk >> 20} MB or {allowance.files} files "
-                "that it may, or where they cannot be counted"
+                f"it wrote more than its limit of {allowance.disk >> 20} MB or {allowance.files} "
+                "files, or in folders that cannot be counted"
             )
 
 
 def out_of_memory(allowance: Allowance) -> Exceeded:
     """Returns the reason for ending a worker that took too much memory."""
-    return Exceeded(f"it used more than the {allowance.memory >> 20} MB of memory that it may")
+    return Exceeded(f"it used more than its limit of {allowance.memory >> 20} MB of memory")

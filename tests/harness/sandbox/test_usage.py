@@ -235,7 +235,7 @@ def test_a_worker_that_holds_too_much_memory_is_noticed(tmp_path):
     with pytest.raises(Exceeded) as exceeded:
         one.look()
     assert str(exceeded.value) == str(out_of_memory(Allowance(16 * MB)))
-    assert str(exceeded.value) == "it used more than the 16 MB of memory that it may"
+    assert str(exceeded.value) == "it used more than its limit of 16 MB of memory"
     one.kept = {"memory"}
     one.look()
     del held
@@ -248,7 +248,7 @@ def test_a_worker_with_too_many_threads_is_noticed(tmp_path):
     thread = threading.Thread(target=leave.wait)
     thread.start()
     try:
-        with pytest.raises(Exceeded, match=f"more than the {now} threads"):
+        with pytest.raises(Exceeded, match=f"more than its limit of {now} threads"):
             one.look()
         one.kept = {"threads"}
         one.look()
@@ -277,9 +277,7 @@ def test_a_worker_that_writes_too_much_is_noticed(tmp_path):
     ):
         one = watch(tmp_path, **bounds)
         if fault:
-            with pytest.raises(
-                Exceeded, match=r"MB or \d+ files that it may, or where they cannot"
-            ):
+            with pytest.raises(Exceeded, match=r"MB or \d+ files, or in folders that cannot"):
                 one.look()
             one.look()
             one._looked_at_disk = 0.0
