@@ -71,6 +71,6 @@ class ExplainingProgress(ProgressBar):
 
     def advance(self, explained: Explained, total: int) -> None:
         """Counts one more of `total` submissions, whether it is explained in full or in part."""
-        outcome = "without all words" if explained.words.missing else "explained"
+        outcome = "not fully explained" if explained.words.missing else "explained"
         entry = explained.task.entry
         self.count(outcome, labelled(entry.name, entry.authors), total)

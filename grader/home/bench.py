@@ -19,7 +19,7 @@ import jaxtyping
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.names import is_adapter, nearest
 from grader.core.points import TAKEN_OFF, WISH, CourseWorth, hundredths
-from grader.core.wire.calls import Answer, Call, Raised, Receiving, Sending, Use
+from grader.core.wire.calls import Answer, Call, CallDecoder, CallEncoder, Raised, Use
 from grader.core.wire.frames import received
 from grader.core.wire.values import Value
 from grader.explain.answers import InFull
@@ -36,7 +36,7 @@ from grader.testing.course import (
 )
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
-from grader.testing.outcome import StudentFault, in_words, note
+from grader.testing.outcome import StudentFault, note, uses_in_words
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import Living, absent, perform
@@ -167,7 +167,7 @@ class DirectCalls:
         self._watch = watch
         self._limit = limit or Limit(0.0, root)
         self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
-        self._sending, self._receiving = Sending(), Receiving()
+        self._encoder, self._decoder = CallEncoder(), CallDecoder()
         self._noted: set[tuple[str, Use]] = set()
         # What the last call raised, if a debugger asks for it.
         self.keeps_raised = False
@@ -193,7 +193,7 @@ class DirectCalls:
             self._noted |= uses
             cost = max(self._costs.get(use.name, 0) for _, use in uses)
             said = f": {cost:g}% {TAKEN_OFF}" if cost else ""
-            note(f"uses {in_words(use for _, use in uses)}, {WISH}{said}")
+            note(f"uses {uses_in_words(use for _, use in uses)}, {WISH}{said}")
         return answer
 
     def _answer(self, call: Call) -> Answer:
@@ -224,7 +224,7 @@ class DirectCalls:
         # A call without an adapter has only steps.
         function = functions.get(call.adapter, lambda: None)
         function = self._keeping_raised(function) if self.keeps_raised else function
-        arrived = self._receiving.call(received(self._sending.frame(call)))
+        arrived = self._decoder.call(received(self._encoder.frame(call)))
         with self.settings.in_force():
             answer = self._limit.call(
                 lambda: perform(function, arrived, self._root, functions, living)

@@ -20,7 +20,7 @@ from grader.home.failure import Failure, ink_for, picture
 from grader.home.summary import MISSING, ExerciseCounts
 from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
-from grader.testing.exercise import Membership, about_of, membership
+from grader.testing.exercise import Membership, membership, subject_of
 from grader.testing.outcome import StudentFault, observing, running_a_test
 
 # Names of a report's properties: pytest-xdist hands properties from process to process.
@@ -152,7 +152,7 @@ class HomeReport:
             places=() if where is None else ((where.file, where.line),),
         )
         place = (path, (line or 0) + 1)
-        return Failure(about_of(item), said, place, drawing=drawing)
+        return Failure(subject_of(item), said, place, drawing=drawing)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

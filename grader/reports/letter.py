@@ -177,7 +177,7 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
     if grade.status is GradeStatus.UNREADABLE:
         return "\n\n".join([*parts, "Nothing could be graded."]) + "\n"
     right = []
-    for each in graded.exercises if graded.complete else ():
+    for each in graded.exercises if graded.grade.is_complete else ():
         name, score = one_line(each.exercise), _points_of(each, settled)
         tests = graded.tests[each.exercise]
         if each.standing is Standing.FULL and not notes(tests):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 
 from grader.core.assignment import Assignment, BadAssignment
-from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES
+from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES, several
 from grader.core.submission import ClassImports, ClassNeeds
 from grader.core.text import plain, quantity
 from grader.worker.packages import is_installed
@@ -135,8 +135,7 @@ def missing_in_words(packages: Mapping[str, int]) -> str:
     For example: "not installed here: einx (12 submissions)".
     """
     told = [f"{plain(name)} ({quantity(many, 'submission')})" for name, many in packages.items()]
-    more = f" and {len(told) - _LISTED} more" if len(told) > _LISTED else ""
-    listed = f"{', '.join(told[:_LISTED])}{more}"
+    listed = several(told, shown=_LISTED)
     return f"not installed here: {listed}; see grader doctor SUBMISSIONS" if told else ""
 
 

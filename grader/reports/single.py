@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -165,11 +166,11 @@ def _print_carried(grade: Grade, verdicts: Sequence[Verdict], console: Console) 
 
 def _print_notes(verdicts: Sequence[Verdict], console: Console) -> None:
     remarks = notes_in_short(verdicts)
-    remarked = [verdict for verdicts in remarks.values() for verdict in verdicts]
+    remarked = itertools.chain.from_iterable(remarks.values())
     free = WITH_VALUES not in remarks and all(v.score == v.max_score for v in remarked)
     if remarks:
         console.print(Text("notes, which cost nothing" if free else "notes", style="bold"))
-    for note, verdicts in remarks.items():
-        names = ", ".join(dict.fromkeys(one_line(verdict.exercise) for verdict in verdicts))
+    for note, noted in remarks.items():
+        names = ", ".join(dict.fromkeys(one_line(verdict.exercise) for verdict in noted))
         said = f"{names}: {plain(note)}" if names else note
         console.print(Padding(Text(said), (0, 0, 0, 2), expand=False))

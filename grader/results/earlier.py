@@ -100,11 +100,10 @@ _UNNAME = (
     "AND mistake = ? AND explanation = ?"
 )
 
-Named = tuple[str, str, Diagnosis]
-_KEPT = ("submission", "exercise", "mistake", "explanation")
+NamedAnswers = tuple[str, str, Diagnosis]
 
 
-def write_wrong(
+def write_wrong_answers(
     database: sqlite3.Connection, submission: int, wrong: Iterable[WrongAnswers]
 ) -> None:
     """Writes the unexplained answers of a numbered submission in place of its earlier ones."""
@@ -113,7 +112,7 @@ def write_wrong(
     database.executemany(_ADD_WRONG, rows)
 
 
-def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
+def write_names(database: sqlite3.Connection, named: Sequence[NamedAnswers]) -> None:
     """Writes an instructor's explanations of failed tests that nothing else explains.
 
     Names that were given earlier, and are not given now, are taken back.
@@ -121,7 +120,7 @@ def write_names(database: sqlite3.Connection, named: Sequence[Named]) -> None:
     given = json.loads(value_of(database, "named") or "[]")
     told = [[name, exercise, said.mistake, said.explanation] for name, exercise, said in named]
     # An earlier version kept no explanation.
-    database.executemany(_UNNAME, (row for row in given if len(row) == len(_KEPT)))
+    database.executemany(_UNNAME, (row for row in given if len(row) == 4))
     for submission, exercise, diagnosis in named:
         said = (diagnosis.mistake, diagnosis.explanation, diagnosis.hint)
         database.execute(_NAME, (*said, submission, exercise))

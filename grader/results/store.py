@@ -33,14 +33,14 @@ from grader.results.database import (
 )
 from grader.results.earlier import (
     EarlierGrade,
-    Named,
+    NamedAnswers,
     clear_for_next,
     forget_names,
     read_earlier,
     went_wrong,
     write_imports,
     write_names,
-    write_wrong,
+    write_wrong_answers,
 )
 from grader.results.results import Results, numbered_tests
 from grader.results.rows import (
@@ -253,7 +253,7 @@ class Store(Results):
             database.execute("DELETE FROM evidence WHERE submission = ?", (number,))
             if words.evidence != Evidence():
                 database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
-            write_wrong(database, number, words.wrong)
+            write_wrong_answers(database, number, words.wrong)
             forget_names(database, well_formed(submission))
             message, missing = well_formed(words.message), well_formed(words.missing)
             database.execute(said, (message, missing, number))
@@ -264,7 +264,7 @@ class Store(Results):
             said = "UPDATE submission SET unexplained = ? WHERE name = ?"
             database.execute(said, (why, well_formed(submission)))
 
-    def set_names(self, named: Sequence[Named]) -> None:
+    def set_names(self, named: Sequence[NamedAnswers]) -> None:
         """Writes an instructor's names of answers that nothing else explains.
 
         Each name is given by submission and exercise. Earlier names are dropped.

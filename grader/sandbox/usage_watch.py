@@ -22,7 +22,7 @@ _MEMORY = ("RssAnon", "VmSwap", "RssShmem", "VmPTE")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Bytes of memory that processes hold, with the kernel's page tables for it, and threads."""
+    """The bytes of memory that processes hold, page tables among them, and their threads."""
 
     memory: int
     threads: int
@@ -41,17 +41,17 @@ class Usage:
         return cls(1024 * memory, threads)
 
 
-def family(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     """Returns a process and its descendants, as far as they can be seen."""
-    family, waiting = [pid], [pid]
+    found, waiting = [pid], [pid]
     while waiting:
         parent = waiting.pop()
         with contextlib.suppress(OSError):
             for task in Path(f"/proc/{parent}/task").iterdir():
                 children = [int(child) for child in (task / "children").read_text().split()]
-                family += children
+                found += children
                 waiting += children
-    return family
+    return found
 
 
 _DEEPEST = 100  # folders inside one another
@@ -60,7 +60,7 @@ _BLOCK = 512  # bytes, in every file system (stat(2))
 
 
 @dataclass(slots=True)
-class Room:
+class DiskQuota:
     """The number of bytes and of file names that may still be taken.
 
     The bytes of a file count once, however many names the file has.
@@ -70,61 +70,61 @@ class Room:
     files: int
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
-    def take(self, status: os.stat_result) -> None:
+    def charge(self, status: os.stat_result) -> None:
         """Counts a file's name, and the bytes that are allocated for the file."""
         self.files -= 1
         if (file := (status.st_dev, status.st_ino)) not in self._seen:
             self._seen.add(file)
             self.size -= status.st_blocks * _BLOCK
 
-    def take_unseen(self, device: int, number: int, size: int) -> None:
+    def charge_unseen(self, device: int, number: int, size: int) -> None:
         """Counts a file of unknown size by the largest `size` that it may have."""
         if (device, number) not in self._seen:
             self._seen.add((device, number))
             self.size -= size
 
     @property
-    def is_left(self) -> bool:
+    def is_kept(self) -> bool:
         """Returns whether everything taken so far fits."""
         return self.size >= 0 and self.files >= 0
 
 
-def fits(folder: Path, room: Room) -> bool:
+def fits(folder: Path, quota: DiskQuota) -> bool:
     """Returns whether all files that can be listed below a folder fit.
 
-    Files too deep to be counted do not fit.
-
-    Folders that their owner closed are opened to be listed.
+    Files too deep to be counted do not fit. Opens folders that their owner closed.
     """
     try:
         with opened(os.fspath(folder)) as top:
-            return _fits(top, room, _DEEPEST)
+            return _fits(top, quota, _DEEPEST)
     except FileNotFoundError:
         return True
     except OSError:
         return False
 
 
-def _fits(folder: int, room: Room, depth: int) -> bool:
+def _fits(folder: int, quota: DiskQuota, depth: int) -> bool:
     inner = []
     with os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(FileNotFoundError):
-                room.take(entry.stat(follow_symlinks=False))
+                quota.charge(entry.stat(follow_symlinks=False))
                 if entry.is_dir(follow_symlinks=False):
                     inner.append(entry.name)
-            if not room.is_left:
+            if not quota.is_kept:
                 return False
     if inner and depth == 0:
         return False
     for name in inner:
         with contextlib.suppress(FileNotFoundError), opened(name, folder) as one:
-            if not _fits(one, room, depth - 1):
+            if not _fits(one, quota, depth - 1):
                 return False
     return True
 
 
-def take_unlisted(pid: int, folder: Path, largest: int, user: int | None, room: Room) -> None:
+def charge_unlisted(
+    pid: int, folder: Path, largest: int, user: int | None, quota: DiskQuota
+) -> None:
     """Counts the files of `folder` that have lost their names, but are open or mapped.
 
     The size of a file that is only mapped is unknown: it counts as `largest`. `user` is the
@@ -135,9 +135,9 @@ def take_unlisted(pid: int, folder: Path, largest: int, user: int | None, room: 
             with contextlib.suppress(OSError):
                 status = descriptor.stat()
                 if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
-                    room.take(status)
+                    quota.charge(status)
         for device, number in _unlinked_maps(pid, folder):
-            room.take_unseen(device, number, largest)
+            quota.charge_unseen(device, number, largest)
 
 
 def _unlinked_maps(pid: int, folder: Path) -> Iterator[tuple[int, int]]:
@@ -170,7 +170,7 @@ def _seen_as(user: int | None) -> Iterator[None]:
         libc.prctl(_PR_SET_PDEATHSIG, at_death.value, 0, 0, 0)
 
 
-_BETWEEN_LOOKS_AT_DISK = 0.05
+_SECONDS_BETWEEN_DISK_LOOKS = 0.05
 
 
 class UsageWatch:
@@ -201,35 +201,35 @@ class UsageWatch:
             Exceeded: if the worker uses more than it may.
         """
         if not {"memory", "threads"} <= set(self.kept):
-            self._look_at_memory()
-        # Listing folders takes twenty times as long as that; filling them takes even longer.
+            self._look_at_memory_and_threads()
+        # Listing folders takes twenty times as long as reading the memory; filling them, longer.
         now = time.monotonic()
-        if "disk" not in self.kept and now - self._looked_at_disk >= _BETWEEN_LOOKS_AT_DISK:
+        if "disk" not in self.kept and now - self._looked_at_disk >= _SECONDS_BETWEEN_DISK_LOOKS:
             self._looked_at_disk = now
             self._look_at_disk()
 
-    def _look_at_memory(self) -> None:
+    def _look_at_memory_and_threads(self) -> None:
         allowance, usage = self._allowance, self._usage()
         if "memory" not in self.kept and usage.memory - self._before.memory > allowance.memory:
             raise out_of_memory(allowance)
         if "threads" not in self.kept and usage.threads > allowance.threads:
-            raise Exceeded(f"it started more than the {allowance.threads} threads that it may")
+            raise Exceeded(f"it started more than its limit of {allowance.threads} threads")
 
     def _usage(self) -> Usage:
-        return Usage.of([self._pid] if self.is_alone else family(self._pid))
+        return Usage.of([self._pid] if self.is_alone else process_tree(self._pid))
 
     def _look_at_disk(self) -> None:
         allowance = self._allowance
-        room = Room(allowance.disk, allowance.files)
-        there = fits(self._scratch, room)
-        take_unlisted(self._pid, self._scratch, allowance.file_size, self._user, room)
-        if not there or not room.is_left:
+        quota = DiskQuota(allowance.disk, allowance.files)
+        is_kept = fits(self._scratch, quota)
+        charge_unlisted(self._pid, self._scratch, allowance.file_size, self._user, quota)
+        if not is_kept or not quota.is_kept:
             raise Exceeded(
-                f"it wrote more than the {allowance.disk >> 20} MB or {allowance.files} files "
-                "that it may, or where they cannot be counted"
+                f"it wrote more than its limit of {allowance.disk >> 20} MB or {allowance.files} "
+                "files, or in folders that cannot be counted"
             )
 
 
 def out_of_memory(allowance: Allowance) -> Exceeded:
     """Returns the reason for ending a worker that took too much memory."""
-    return Exceeded(f"it used more than the {allowance.memory >> 20} MB of memory that it may")
+    return Exceeded(f"it used more than its limit of {allowance.memory >> 20} MB of memory")

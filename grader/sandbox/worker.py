@@ -23,7 +23,7 @@ from grader.core.files import remove
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance, is_alive
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, ImportReport, Sending, believed_imports, decode_answer
+from grader.core.wire.calls import Call, CallEncoder, ImportReport, believed_imports, decode_answer
 from grader.core.wire.frames import (
     ANSWER,
     ANY_FRAME,
@@ -204,7 +204,7 @@ class Worker:
         self._group = server.group(_bounds(allowance))
         self._pid, self._number, channel, printed = server.spawn()
         self._exchange = Exchange(channel, printed)
-        self._calls = Sending()
+        self._calls = CallEncoder()
         self._watch = UsageWatch(self._pid, server.user, scratch, allowance)
         self._killed_before = self._group.killed_for_memory() if self._group else 0
         if self._group is not None:

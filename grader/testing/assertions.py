@@ -33,9 +33,9 @@ from grader.testing.outcome import (
     Returned,
     StudentFault,
     axes_of,
+    examining,
     is_collected,
     known_of,
-    looking,
     name_of,
     note,
     observed,
@@ -153,7 +153,7 @@ def assert_matches(
     answers they count: "the 2nd compared value".
     """
     __tracebackhide__ = True
-    with looking():
+    with examining():
         several = not what and is_collected(actual) and type(actual) is type(expected)
         if not several or len(actual) != len(expected):
             _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)

@@ -200,7 +200,7 @@ class Conversion:
     """
 
     dtype: torch.dtype
-    asked_in: torch.dtype
+    input_dtype: torch.dtype
     line: Line | None
     explains: bool
     by_inputs: bool = True
@@ -209,15 +209,15 @@ class Conversion:
     def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
         """Returns the conversion to an answer's dtype; None if the inputs have the same dtype."""
         known = known_of(actual)
-        if known is None or not actual.is_floating_point() or actual.dtype is known.asked_in:
+        if known is None or not actual.is_floating_point() or actual.dtype is known.input_dtype:
             return None
         explains = all_within(actual, expected, tolerance_for(actual.dtype))
         line = known.trace(Traced.DTYPE)
-        return cls(actual.dtype, known.asked_in, line, explains, known.by_inputs)
+        return cls(actual.dtype, known.input_dtype, line, explains, known.by_inputs)
 
     def in_words(self, what: str) -> Iterator[str]:
         """Yields sentences on both dtypes and on the line where the dtype changes."""
-        dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.asked_in))
+        dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.input_dtype))
         digits = _DIGITS.get(self.dtype)
         coarse = f" {dtype} holds {digits} digits of a number." if digits else ""
         must = f"and the inputs are {asked}: it must stay" if self.by_inputs else "and must be"

@@ -53,7 +53,7 @@ def membership(item: pytest.Item) -> Membership | None:
     return Membership(mark.args[0], chosen, mark.kwargs["weight"])
 
 
-def about_of(item: pytest.Item) -> str:
+def subject_of(item: pytest.Item) -> str:
     """Returns the subject of a test: the first line of its docstring, if it has one."""
     docstring = getattr(getattr(item, "function", None), "__doc__", None) or ""
     return "".join(docstring.strip().splitlines()[:1])

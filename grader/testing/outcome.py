@@ -94,20 +94,23 @@ class StudentFault(Exception):
         return StudentFault(self.status, self.message, self.where, self.settled)
 
 
+Trace = Callable[[Traced], Line | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
     Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
-    `trace` finds the line that produced the tensor, if possible. `before` is what the test had set
-    as the parameter or gradient that it read. `untouched` names that one if the submission left it
-    unchanged, and is "" otherwise.
+    `trace` finds the line that produced the tensor, if possible. If the tensor is a parameter or a
+    gradient, `before` is the value that the test had set. `untouched` is its name if the submission
+    left it unchanged, and "" otherwise.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
-    asked_in: torch.dtype
-    trace: Callable[[Traced], Line | None]
+    input_dtype: torch.dtype
+    trace: Trace
     before: torch.Tensor | None = None
     untouched: str = ""
     by_inputs: bool = True
@@ -175,7 +178,7 @@ def observed() -> Observations:
 
 
 @contextmanager
-def looking() -> Iterator[None]:
+def examining() -> Iterator[None]:
     """Counts processor time for examining an answer, which is charged to the submission."""
     observations, before = observed(), time.thread_time()
     try:
@@ -242,7 +245,7 @@ def precision_of(tensor: torch.Tensor) -> torch.dtype:
     known = known_of(tensor) or next(alike, None)
     if known is None:
         return tensor.dtype
-    return max(tensor.dtype, known.asked_in, key=lambda dtype: -torch.finfo(dtype).eps)
+    return max(tensor.dtype, known.input_dtype, key=lambda dtype: -torch.finfo(dtype).eps)
 
 
 def known_of(tensor: torch.Tensor) -> Returned | None:
@@ -259,11 +262,11 @@ def shows_expected() -> bool:
 _NAMES = 5
 _LINES = 4
 
-# Ends the names of `in_words` if some are left out.
+# Ends the names of `uses_in_words` if some are left out.
 SHORTENED = re.compile(rf" and \d+ more, {WISH}")
 
 
-def in_words(uses: Iterable[Use]) -> str:
+def uses_in_words(uses: Iterable[Use]) -> str:
     """Returns the names with their files and lines: "torch.nn.Linear (model.py:3, model.py:7)"."""
     places: dict[str, dict[str, list[int]]] = {}
     for use in sorted(set(uses), key=lambda use: (use.file, use.line)):
@@ -286,8 +289,6 @@ def _listed(places: Sequence[str]) -> str:
 
 
 _LONGEST = 300
-
-Trace = Callable[[Traced], Line | None]
 
 
 class Wording(Protocol):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from grader.core.verdict import Status
-from grader.core.wire.calls import Answer, Call, Sending, decode_answer, encode_call
+from grader.core.wire.calls import Answer, Call, CallEncoder, decode_answer, encode_call
 from grader.core.wire.frames import Received
 from grader.core.wire.values import BadFrame
-from grader.testing.outcome import StudentFault, looking
+from grader.testing.outcome import StudentFault, examining
 
 _MOST = 1 << 16
 
@@ -88,7 +88,7 @@ class CallReplay:
         self._known = deque(known)
         self.asked: list[AnsweredCall] = []
         self._held = 0
-        self._expected, self._wanted = Sending(), Sending()
+        self._expected, self._wanted = CallEncoder(), CallEncoder()
 
     def ask(self, call: Call) -> Answer:
         """Returns the answer to the test's next call.
@@ -107,7 +107,7 @@ class CallReplay:
         self.asked.append(AnsweredCall(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
-        with looking():
+        with examining():
             return decoded(known.answer)
 
     def _is_for(self, expected: Call, wanted: Call) -> bool:

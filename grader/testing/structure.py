@@ -44,7 +44,6 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
     """
     if isinstance(actual, numpy.ndarray) and isinstance(expected, numpy.ndarray | torch.Tensor):
         actual, expected = torch.as_tensor(actual), torch.as_tensor(expected)
-    both = actual, expected
     if isinstance(actual, torch.Tensor) and isinstance(expected, torch.Tensor):
         yield _of_tensors(actual, expected, place)
     elif isinstance(actual, float) and isinstance(expected, int | float):
@@ -64,7 +63,7 @@ def differences(actual: Value, expected: Value, place: str = "") -> Iterator[Dif
     elif isinstance(actual, set | frozenset) and isinstance(expected, set | frozenset):
         yield from _of_sets(actual, expected, place)
     elif isinstance(actual, str | bytes) and actual != expected:
-        yield _of_texts(*both, place)  # type: ignore[arg-type]
+        yield _of_texts(actual, expected, place)  # type: ignore[arg-type]
     elif actual != expected:
         yield Difference(place, f"is {in_words(actual)}", f"{in_words(expected)} was expected")
 
@@ -179,9 +178,9 @@ def _of_texts(actual: str | bytes, expected: str | bytes, place: str) -> Differe
         return Difference(place, f"is {actual!r}", f"{expected!r} was expected")
     if shared == len(actual):
         start = max(shared - 2 * _AROUND, 0)
-        got, wanted = repr(actual[start:]), repr(expected[start : shared + _AROUND])
+        got, cut = repr(actual[start:]), "…" * (shared + _AROUND < len(expected))
         said = f"ends too early, with {got}" if start else f"is {got}"
-        return Difference(place, said, f"{wanted} was expected")
+        return Difference(place, said, f"{expected[start : shared + _AROUND]!r}{cut} was expected")
     if not shared:
         return Difference(place, f"begins with {got}", f"{wanted} was expected")
     words = f"is right up to its {noun} {shared}, around which it is {got}"

@@ -31,7 +31,7 @@ from grader.testing.course import (
     load_foundations,
     load_references,
 )
-from grader.testing.exercise import Membership, about_of, membership
+from grader.testing.exercise import Membership, membership, subject_of
 from grader.testing.going_on import GoingOn
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observations, Plainly, StudentFault, running_a_test
@@ -381,7 +381,7 @@ class Suite:
 
     def _test(self, item: pytest.Item, member: Membership, points: float) -> Test:
         visibility = Visibility.PUBLIC if self._is_public(item) else Visibility.HIDDEN
-        about = about_of(item) or item.name
+        about = subject_of(item) or item.name
         return Test(item.nodeid, member.exercise, member.aspect, points, visibility, about)
 
     def _is_public(self, item: pytest.Item) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance
-from grader.core.wire.calls import Answer, Call, Raised, Receiving, encode_answer
+from grader.core.wire.calls import Answer, Call, CallDecoder, Raised, encode_answer
 from grader.core.wire.frames import decode, encode, receive
 from grader.core.wire.records import as_plain
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
@@ -57,7 +57,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     imported = dataclasses.replace(report, uses=watch.take())
     channel.sendall(encode({"imported": as_plain(imported)}, {}))
     trying: Trying | None = None
-    living, calls = Living(functions, watch.call), Receiving()
+    living, calls = Living(functions, watch.call), CallDecoder()
     while True:
         header, values = decode(receive(lambda size: _receive_exactly(channel, size)), trusted=True)
         if TRIALS in header:

@@ -28,7 +28,6 @@ _OPERATORS = (
     *("fspath", "enter", "exit", "await"),
 )
 
-
 _EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
 # Names of metrics, as in torchmetrics, which are not exceptions.
 _METRICS = ("SquaredError", "AbsoluteError", "PercentageError", "LogError")
@@ -172,7 +171,7 @@ def _unpacked(frame: FrameType) -> int:
 
 
 def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if operation in ("next", "await"):  # what `await` gets must end: it is None
+    if operation == "await":  # what it gives must end
         return iter(())
     if operation in ("len", "int", "index", "exit", "contains", "bool"):
         return 0 if operation in ("len", "int", "index") else operation == "bool"

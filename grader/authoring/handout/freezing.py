@@ -151,7 +151,7 @@ def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collec
     """Returns the steps that each single mistake gets wrong in every case of a test of values."""
     mistakes = reference_run.mistakes
     plain = _plain(reference_run, exercise)
-    alone = [name for name in mistakes.of_exercise(exercise) if AND not in name] if plain else []
+    alone = [name for name in mistakes.names_in(exercise) if AND not in name] if plain else []
     found = {
         name: frozenset.intersection(
             *(frozenset(mistakes.wrong_steps(name, seen)) for seen in plain)
@@ -181,8 +181,8 @@ def _plain(reference_run: ReferenceRun, exercise: str) -> list[Observation]:
 
 def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
     """Returns the mistake's name for each row of an exercise's answers; "" for right answers."""
-    names = (RIGHT, *mistakes.of_exercise(exercise))
-    return [name for name in names for _ in mistakes.of(name, exercise)]
+    names = (RIGHT, *mistakes.names_in(exercise))
+    return [name for name in names for _ in mistakes.variants(name, exercise)]
 
 
 def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
@@ -195,7 +195,7 @@ def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
         for seen in observations:
             if seen.aspect not in WATCHED_ASPECTS:
                 continue
-            names = [RIGHT, *reference_run.mistakes.of_exercise(exercise)]
+            names = [RIGHT, *reference_run.mistakes.names_in(exercise)]
             if seen.aspect is not Aspect.VALUES:
                 names = [name for name in names if AND not in name]
             rows = [

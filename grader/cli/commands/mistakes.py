@@ -52,7 +52,7 @@ def mistakes(context: click.Context, folder: Path) -> None:
 
 @mistakes.command("list", short_help="List the groups of submissions that answer alike.")
 @_FOLDER
-@click.option("--all", "everyone", is_flag=True, help="Also who answers like nobody else.")
+@click.option("--all", "everyone", is_flag=True, help="Also list answers that occur once.")
 def list_groups(folder: Path, everyone: bool = False) -> None:
     """Lists the groups of submissions with the same wrong answers, whatever their code is.
 
@@ -93,17 +93,11 @@ def name_group(folder: Path, group: str, mistake: str, sentence: str, hint: str)
     diagnosis = Diagnosis(checked_id(mistake), _written(sentence), _written(hint))
     parts = [found, *found.also]
     kept = [one for one in names if one.diagnosis.mistake != mistake]
-    taken = [name_of(part, kept) for part in parts if name_of(part, kept)]
-    foreign = [
-        one
-        for one in names
-        if one not in kept and not any(one.is_shown_by(part.answers) for part in parts)
-    ]
-    if taken or foreign:
-        raise BadNames(
-            f"{taken[0] if taken else mistake} is a name that was given already: change or remove "
-            f"it in {folder / FILE}"
-        )
+    own = next(filter(None, (name_of(part, kept) for part in parts)), None)
+    named = [one for one in names if one not in kept]
+    if own or not all(any(one.is_shown_by(part.answers) for part in parts) for one in named):
+        said = f"this group is named {own}" if own else f"other answers are named {mistake}"
+        raise BadNames(f"{said} already: change or remove that name in {folder / FILE}")
     write_file(folder / FILE, [*kept, *(NamedMistake(diagnosis, part.answers) for part in parts)])
     _applied(folder)
     click.echo(heading(found, mistake))

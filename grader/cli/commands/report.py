@@ -112,7 +112,7 @@ def readable_settling(results: Results) -> Settling | None:
 def print_next_steps(results: Results, written: Report) -> None:
     """Prints the open decisions, the place of the report, and the command that exports grades."""
     folder = shlex.quote(str(results.folder))
-    steps = [*written.needs]
+    steps = [*written.decisions]
     if lacks := [*results.unexplained().values()]:
         noun = "submission is" if len(lacks) == 1 else "submissions are"
         seconds = _LONGER * Options.from_json(results.options() or {}).explain_seconds

@@ -46,7 +46,7 @@ MAX_OPERANDS = 8
 MAX_ADAPTERS = 1000
 MAX_UNLOADED = 4
 MAX_IMPORTS = 40
-# Counting stops here.
+# Further lines are not counted.
 MOST_LINES = 5_000_000
 
 
@@ -390,7 +390,7 @@ _OBSERVED = {
 }
 
 
-class Sending:
+class CallEncoder:
     """Encodes calls for one channel; a call that extends the last one crosses as its new steps."""
 
     def __init__(self) -> None:
@@ -411,11 +411,11 @@ class Sending:
         return frame
 
 
-class Receiving:
-    """Decodes the frames that `Sending` made, in their order."""
+class CallDecoder:
+    """Decodes the frames that `CallEncoder` made, in their order."""
 
     def __init__(self) -> None:
-        self._last = Call("", {})
+        self._last = _PLAIN_CALL
 
     def call(self, frame: Received) -> Call:
         """Returns the next call."""
@@ -434,7 +434,7 @@ class Receiving:
 
 
 def _known(last: Call, call: Call) -> int:
-    """Returns how many steps after a call the last one had as well; 0 for another call."""
+    """Returns how many steps of `call.then` the last call had too; 0 if its head differs."""
     heads = [(one.adapter, one.seed, one.device) for one in (last, call)]
     is_same = heads[0] == heads[1] and last.arguments is call.arguments
     known = len(last.then)

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from grader.core.text import plain
+from grader.core.text import one_line, plain
 from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.scripts import Doing, Step
@@ -61,23 +61,23 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     """
     last = raised.frames[-1] if raised.frames else None
     culprit = raised.culprit or last
-    where = Where(culprit.file, culprit.line) if culprit else _where_accepted(raised)
+    where = Where(plain(culprit.file), culprit.line) if culprit else _where_defined(raised)
     if raised.missing:
-        place = f" ({last.file}:{last.line}: {last.source})" if last else ""
+        place = plain(f" ({last.file}:{last.line}: {last.source})") if last else ""
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
     explanation = None if raised.remark else explanation_of(raised)
-    told = "\n".join(_account(raised, explanation, call))
+    told = "\n".join(_lines_of(raised, explanation, call))
     settled = raised.culprit is not None or (explanation is not None and explanation.settles)
     return StudentFault(Status.ERROR, told, where, settled)
 
 
-def _where_accepted(raised: Raised) -> Where | None:
+def _where_defined(raised: Raised) -> Where | None:
     """Returns the definition of the called function, if the call's arguments do not fit it."""
     defined = re.search(r" in (.+):(\d{1,6})$", raised.accepts)
     return Where(plain(defined[1]), int(defined[2])) if defined else None
 
 
-def _account(raised: Raised, explanation: Explanation | None, call: Call | None) -> Iterator[str]:
+def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None) -> Iterator[str]:
     culprit = raised.culprit
     text = explanation.message if explanation and explanation.message is not None else None
     last = raised.frames[-1] if raised.frames else None
@@ -172,7 +172,7 @@ def _iterated_in_words(call: Call, step: Step) -> str:
 
 def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Value]) -> str:
     words = [*map(in_words, positional), *(f"{k}={in_words(v)}" for k, v in keywords.items())]
-    return ", ".join(words)[:_ARGUMENTS]
+    return one_line(", ".join(words), _ARGUMENTS)
 
 
 def printed_in_words(printed: str) -> Iterator[str]:

@@ -36,7 +36,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import SubmissionPreparation
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.outcome import SHORTENED, StudentFault, in_words
+from grader.testing.outcome import SHORTENED, StudentFault, uses_in_words
 from grader.testing.suite import Suite
 
 # On top of the memory that the process holds when it starts.
@@ -198,7 +198,7 @@ class ExplainerService:
         named = [use for use in mentioned if use.name not in names]
         if not named:
             return None
-        words = plain(in_words(named))
+        words = plain(uses_in_words(named))
         if called:
             return f"{called}; its source also names {words}"
         return f"its source names {words}, {WISH}; no call of it was seen"

@@ -39,9 +39,9 @@ class KnownMistakes(Catalogue):
     """The mistakes in `solutions.mistakes`, alone and in pairs.
 
     That module holds `MISTAKES`. It may hold `combined`, a function that returns the variants of
-    two mistakes together, if any. It may also hold `DROPPED_FROM`: by exercise, the argument whose
-    values a dropout sets to zero. A mistake has `id`, `explanation`, `hint` and
-    `variants`. A mistake may also have these attributes.
+    two mistakes together, or none. It may also hold `DROPPED_FROM`: by exercise, the argument whose
+    values a dropout sets to zero. A mistake has `id`, `explanation`, `hint` and `variants`, and may
+    have these attributes:
 
     - `own_dtype`: its variants compute in the dtype of the inputs, because rounding or overflow
       matters.
@@ -78,9 +78,9 @@ class KnownMistakes(Catalogue):
 
     def names(self, observation: Observation) -> Sequence[str]:
         """Returns the mistakes known for a call, then pairs of them."""
-        return self.of_exercise(observation.call.adapter)
+        return self.names_in(observation.call.adapter)
 
-    def of_exercise(self, exercise: str) -> Sequence[str]:
+    def names_in(self, exercise: str) -> Sequence[str]:
         """Returns the mistakes known for an exercise, then pairs of them."""
         if exercise not in self._names:
             self._names[exercise] = [
@@ -88,7 +88,7 @@ class KnownMistakes(Catalogue):
             ]
         return self._names[exercise]
 
-    def of(self, name: str, exercise: str) -> Variants:
+    def variants(self, name: str, exercise: str) -> Variants:
         """Returns the functions that make a mistake in an exercise."""
         return self._variants[name].get(exercise, ())
 
@@ -96,7 +96,7 @@ class KnownMistakes(Catalogue):
         """Returns each variant's answer to a call, or the right ones if the name is empty."""
         key = (name, observation.test, observation.number)
         if key not in self._kept:
-            functions = self.of(name, observation.call.adapter)
+            functions = self.variants(name, observation.call.adapter)
             self._kept[key] = tuple(self._predict(name, one, observation) for one in functions)
         return self._kept[key]
 
@@ -124,7 +124,7 @@ class KnownMistakes(Catalogue):
 
     def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
         """Returns the steps to an answer that every variant of a mistake gets wrong."""
-        right, variants = self.steps(observation), self.of(name, observation.call.adapter)
+        right, variants = self.steps(observation), self.variants(name, observation.call.adapter)
         if right is None or self._named_steps is None or not variants:
             return ()
         given = dict(call_in_float64(observation.call).arguments)

@@ -24,17 +24,14 @@ _WRONG_TRIED = 2
 # Large models are slow to build.
 _SMALL = 1000
 _RIGHT_TRIED = 1
-# The number of calls in the proof.
+# The calls in the proof: of the exercise, of each other one, and of all others together.
 _WRONG_PROVEN = 8
 _PRECISION_PROVEN = 2
 _RIGHT_PROVEN = 3
-_OF_OTHERS = 2
-_RIGHT_OF_OTHERS = 3
+_WRONG_OF_OTHERS, _MOST_WRONG_OF_OTHERS = 2, 16
+_RIGHT_ELSEWHERE, _MOST_RIGHT_ELSEWHERE = 3, 40
 # An exercise that is partly wrong may break in its right parts.
-_RIGHT_OF_WRONG_OTHERS = 12
-_MOST_RIGHT_OF_WRONG = 16
-_MOST_OF_OTHERS = 16
-_MOST_RIGHT = 40
+_RIGHT_OF_WRONG_OTHERS, _MOST_RIGHT_OF_WRONG = 12, 16
 # Padded to this number, so that the worker cannot infer which edits were right.
 _PROVEN_TOGETHER = 12
 # If more edits pass a few calls, several lines have a share in the proof.
@@ -161,12 +158,13 @@ def schedule(
 
 
 class Search:
-    """The search for edits that fix one exercise of a submission; it `tried` so many so far.
+    """The search for edits that fix one exercise of a submission.
 
     `asked` holds the calls of all exercises whose right answer is known. Each edit is made
     together with the edit `besides`, which fixed an exercise that this one builds on. With
-    `answers_only`, the search ignores calls that raise. `left_out` counts the edits beyond the
-    bounds. `passed` holds, by exercise, the lines that wrong calls run, also for other exercises.
+    `answers_only`, the search ignores calls that raise. `tried` counts the edits so far, and
+    `left_out` those beyond the bounds. `passed` holds, by exercise, the lines that wrong calls run,
+    also for other exercises.
     """
 
     def __init__(
@@ -213,7 +211,7 @@ class Search:
             del edits[self._bounds.edits :]
             likely = min(likely, len(edits))
             over = bench.seconds + self._bounds.seconds
-            left = self._repair(bench, edits, 0, likely, self._bounds.seconds)
+            left = self._candidates(bench, edits, 0, likely, self._bounds.seconds)
             rest = over - bench.seconds
         proven = self._proven(edits, left)
         choice = choose(proven)
@@ -221,10 +219,10 @@ class Search:
         if likely_only or (choice is not None and mends_all):
             return choice
         with self._bench() as bench:
-            rarer = self._repair(bench, edits, likely, len(edits), rest)
+            rarer = self._candidates(bench, edits, likely, len(edits), rest)
         return choose([*proven, *self._proven(edits, rarer, len(left))]) or choice
 
-    def _repair(
+    def _candidates(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
     ) -> list[int]:
         """Returns the numbers of those edits from `first` up to `end` that make a few calls right.
@@ -341,9 +339,9 @@ class Search:
         right = [one for one in self._others if one.right]
         beside_wrong = [one for one in right if one.exercise in names]
         elsewhere = [one for one in right if one.exercise not in names]
-        yield from list(in_turn(wrong, _OF_OTHERS))[:_MOST_OF_OTHERS]
+        yield from list(in_turn(wrong, _WRONG_OF_OTHERS))[:_MOST_WRONG_OF_OTHERS]
         yield from list(in_turn(beside_wrong, _RIGHT_OF_WRONG_OTHERS))[:_MOST_RIGHT_OF_WRONG]
-        yield from list(in_turn(elsewhere, _RIGHT_OF_OTHERS))[:_MOST_RIGHT]
+        yield from list(in_turn(elsewhere, _RIGHT_ELSEWHERE))[:_MOST_RIGHT_ELSEWHERE]
 
     def _repair_edit(
         self, made: FileEdit, proof: Sequence[_Checked], place: int, outcomes: Outcomes

@@ -27,7 +27,7 @@ from grader.core.verdict import TELLING_ASPECTS, Aspect, Carried, Status, Verdic
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.claims import Uses
 from grader.testing.course import AND, Foundations
-from grader.testing.outcome import in_words
+from grader.testing.outcome import uses_in_words
 from grader.testing.outcome_cache import AnsweredCall, Ask
 
 _FREE = " (this costs no points)"
@@ -77,7 +77,7 @@ def applied(
         places = [place for place, test in enumerate(tests) if test.exercise == exercise]
         earned = [place for place in places if tests[place].score > 0]
         cost = max(costs[use.name] for use in called)
-        remark = f"The submission uses {plain(in_words(called))}, {WISH}"
+        remark = f"The submission uses {plain(uses_in_words(called))}, {WISH}"
         if cost:
             remark += f": {cost:g}% {TAKEN_OFF}"
             for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):
@@ -101,13 +101,13 @@ def summary(uses: Uses, costs: Mapping[str, float]) -> str | None:
     """Returns one sentence about the forbidden names that the submission uses; None without any."""
     called = dict.fromkeys(use for of_one in uses.called.values() for use in of_one)
     if uses.at_import and not called:
-        at_import = plain(in_words(uses.at_import))
+        at_import = plain(uses_in_words(uses.at_import))
         return f"it calls {at_import} while it is imported, and in no exercise{_FREE}"
     if not called:
         return None
     called |= uses.at_import
     free = "" if any(costs[use.name] for use in called) else _FREE
-    return f"it uses {plain(in_words(called))}, {WISH}{free}"
+    return f"it uses {plain(uses_in_words(called))}, {WISH}{free}"
 
 
 # At least this many telling tests must have the mistake's wrong answers.

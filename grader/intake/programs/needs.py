@@ -148,8 +148,12 @@ def _imports(file: Path) -> Iterator[tuple[str, int]]:
             yield from ((f"{module}{alias.name}", node.level) for alias in node.names)
         elif isinstance(node, ast.Try | ast.With) and expects_absence(node):
             waiting += (one for one in ast.iter_child_nodes(node) if one not in node.body)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        elif isinstance(node, ast.If) and any(map(_is_type_checking, ast.walk(node.test))):
             is_negated = isinstance(node.test, ast.UnaryOp)
             waiting += node.body if is_negated else node.orelse
         else:
             waiting += ast.iter_child_nodes(node)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return "TYPE_CHECKING" in (getattr(node, "id", ""), getattr(node, "attr", ""))

@@ -111,12 +111,12 @@ class Sheet:
 
     def row(self, number: int) -> list[str]:
         """Returns the texts of a row's cells."""
-        return [_said(raw) for raw in self._rows[number]]
+        return [_text_of(raw) for raw in self._rows[number]]
 
     def cell(self, row: int, column: int) -> str:
         """Returns the text of a cell; an empty text if the row is too short to have the cell."""
         cells = self._rows[row]
-        return _said(cells[column]) if column < len(cells) else ""
+        return _text_of(cells[column]) if column < len(cells) else ""
 
     def put(self, row: int, column: int, text: str) -> None:
         """Writes a cell, in quotes if it was quoted before or needs quotes."""
@@ -166,7 +166,7 @@ def _header_size(text: str, separator: str) -> int:
     return size
 
 
-def _said(raw: str) -> str:
+def _text_of(raw: str) -> str:
     quoted = _QUOTED_CELL.match(raw)
     if quoted is None:
         return raw
@@ -287,7 +287,7 @@ class Directory:
         first = self._by_key[0] if self._by_key and person.id else {}
         others = first.get(normalised(person.id), ())
         labels = ", ".join(self._rows[number].label for number in others)
-        return f"the number {person.id} is there that of {labels}" if labels else ""
+        return f"the number {person.id} belongs to {labels} there" if labels else ""
 
 
 def _agreed(witnesses: Mapping[str, set[int]]) -> int:

@@ -72,13 +72,13 @@ class Changes:
         `counts` is whether the later batch's mean includes the submission.
         """
         grade, page = graded.grade, graded.page
-        name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade, graded.complete)
+        name, score = one_line(grade.submission, _LONGEST_NAME), _score(grade)
         if earlier is None:
             self.new.append(GradeChange(name, page, None, score, ()))
             return
         tests = {test.id: test for test in credited_tests(earlier)}
         self._count_tests(grade, tests)
-        was = _score(earlier, earlier.is_complete)
+        was = _score(earlier)
         found = tuple(self._exercises(graded, earlier, tests))
         change = GradeChange(name, page, was, score, found, _reason(grade, earlier))
         if score is None or was is None:
@@ -133,8 +133,8 @@ class Changes:
                 yield ExerciseChange(one_line(exercise), was, got, reasons)
 
 
-def _score(grade: Grade, complete: bool) -> float | None:
-    return grade.final if complete else None
+def _score(grade: Grade) -> float | None:
+    return grade.final if grade.is_complete else None
 
 
 def _points(grade: Grade) -> dict[str, float]:

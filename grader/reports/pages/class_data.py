@@ -210,7 +210,7 @@ def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settleme
         submission=grade.submission,
         name=one_line(grade.submission, _LONGEST_NAME),
         page=graded.page,
-        status=grade.status if graded.complete else GradeStatus.NOT_GRADED,
+        status=grade.status if grade.is_complete else GradeStatus.NOT_GRADED,
         score=final,
         max_score=points_of(own.worth) if own else grade.max_score,
         short=one_line(graded.short),

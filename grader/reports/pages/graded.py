@@ -31,14 +31,13 @@ _OUT = "This costs no points: it was taken out, or excused."
 class Graded:
     """A grade with its page's file name, its standings, its causes, and these in words.
 
-    `complete` says whether every test was judged. `tests` are the verdicts of each exercise. Their
-    scores and the costs of causes include the points that exercises get back. `phrases` are the
-    first causes in words, `told` the same for the author; `short` is the very first one.
+    `tests` are the verdicts of each exercise. Their scores and the costs of causes include the
+    points that exercises get back. `phrases` are the first causes in words, `told` the same for the
+    author; `short` is the very first one.
     """
 
     grade: Grade
     page: str
-    complete: bool
     tests: Mapping[str, Sequence[Verdict]]
     exercises: Sequence[ExerciseStanding]
     causes: Sequence[Cause]
@@ -54,8 +53,7 @@ class Graded:
         tests, causes = by_exercise(credited), causes_of(credited, grade.carried)
         said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
         told = phrases(grade, causes, to_author=True)
-        page, is_complete = page_name(grade), grade.is_complete
-        return cls(grade, page, is_complete, tests, exercises, causes, said, told, short)
+        return cls(grade, page_name(grade), tests, exercises, causes, said, told, short)
 
     def after_decisions(self, settled: Settlement) -> Graded:
         """Returns the grade without the costs in exercises whose points a decision replaced.

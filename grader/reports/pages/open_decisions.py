@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 from grader.core.evidence import Excerpt, Picture
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus, name_of_test
-from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake, clusters_of, read_names
+from grader.explain.mistakes.clusters import AnswerCluster, clusters_of, read_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.suite_quality import complaints
 from grader.reports.summary import AT_LEAST, case_in_words, name_of, suspected
@@ -19,7 +20,7 @@ from grader.results.decisions.settlement import RULE
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
-_MOST_CLUSTERS = 30
+_MOST_PICTURES = 30
 _ROWS, _COLUMNS = 6, 8
 # Values with a smaller difference, absolute or relative to the larger one, are shown as equal.
 _SAME_WITHIN = 1e-3
@@ -30,7 +31,7 @@ class UnknownCluster:
     """A group of equal wrong answers: its label, its members, its tests, and some sources."""
 
     id: str
-    said: str
+    label: str
     named: bool
     also: tuple[str, ...]
     members: tuple[ClassEntry, ...]
@@ -50,25 +51,28 @@ def unknown_clusters(results: Results, entries: Iterable[ClassEntry]) -> list[Un
     by_name = {entry.submission: entry for entry in entries}
     names = read_names(results.folder)
     clusters = [one for one in clusters_of(results.wrong_answers()) if len(one.members) >= AT_LEAST]
-    return [_shown(cluster, names, by_name, results) for cluster in clusters[:_MOST_CLUSTERS]]
+    pictures = (_picture(cluster, results) for cluster in clusters[:_MOST_PICTURES])
+    return [
+        _shown(cluster, name_of(cluster, names), by_name, picture)
+        for cluster, picture in itertools.zip_longest(clusters, pictures)
+    ]
 
 
 def _shown(
     cluster: AnswerCluster,
-    names: Sequence[NamedMistake],
+    called: str | None,
     by_name: Mapping[str, ClassEntry],
-    results: Results,
+    picture: Mapping[str, Any] | None,
 ) -> UnknownCluster:
-    called = name_of(cluster, names)
     return UnknownCluster(
         id=cluster.id,
-        said=suspected(cluster, called),
+        label=suspected(cluster, called),
         named=called is not None,
         also=tuple(one_line(one.exercise) for one in cluster.also),
         members=tuple(by_name[name] for name in cluster.members if name in by_name),
         tests=tuple(one_line(name_of_test(test), 120) for test in cluster.tests),
         case=one_line(case_in_words(cluster.smallest), 400),
-        picture=_picture(cluster, results),
+        picture=picture,
         sources=tuple((one_line(name, 80), excerpt) for name, excerpt in cluster.sources),
     )
 
@@ -146,10 +150,10 @@ def open_decisions(
     found: ClassData, settling: Settling, clusters: Sequence[UnknownCluster] = ()
 ) -> list[OpenDecision]:
     """Returns the open decisions, the most urgent first; `clusters` are those of wrong answers."""
-    return [one for one in _all(found, settling, clusters) if one.count]
+    return [one for one in _every_decision(found, settling, clusters) if one.count]
 
 
-def _all(
+def _every_decision(
     found: ClassData, settling: Settling, clusters: Sequence[UnknownCluster]
 ) -> Iterator[OpenDecision]:
     yield OpenDecision(
@@ -181,11 +185,11 @@ def _all(
         "grader decide RESULTS whose SUBMISSION PERSON",
     )
     rule = settling.rule
-    lacking = "say when they handed in" if rule else f"write the rule, {RULE}, and give the times"
+    to_do = "say when they handed in" if rule else f"write the rule, {RULE}, and give the times"
     yield OpenDecision(
         "late",
         "late, and no time says by how much" if rule else "late, and nothing says what that costs",
-        f"Nothing is taken off until you {lacking}, or give them more time.",
+        f"Nothing is taken off until you {to_do}, or give them more time.",
         tuple((entry, entry.undecided) for entry in found.entries if entry.undecided),
         "grader decide RESULTS times FILE.csv",
     )
@@ -226,7 +230,7 @@ def _all(
         + " of students made the same unrecognised mistake",
         "Name it, with one sentence and a hint: all members of the group read them.",
         tuple(
-            (one.members[0], f"and {len(one.members) - 1} more in {one.said}") for one in unnamed
+            (one.members[0], f"and {len(one.members) - 1} more in {one.label}") for one in unnamed
         ),
         "grader mistakes RESULTS",
     )

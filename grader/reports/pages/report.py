@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import grader
+from grader.core.points import hundredths
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.reports.package_needs import missing_in_words
@@ -58,7 +59,6 @@ _SCRIPTS = (
     "assets/class.js",
 )
 
-_EPSILON = 1e-6
 _BINS = 20
 
 
@@ -73,8 +73,8 @@ def class_page(
 ) -> str:
     """Returns the page of a class, with its clusters of unrecognised wrong answers.
 
-    `alike` is the path of the similarity page, or "". `compared` says whether a page of changes
-    lies beside it: then it shows more than these results, and is never current.
+    `alike` is the path of the similarity page, or "". If the report `compared` two batches, it
+    depends on more than these results, and `current_report` never returns it.
     """
     mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
     others, unlisted_others = ranked(found.counts.others.values())
@@ -128,7 +128,7 @@ def _spread(scores: Sequence[float], most: float) -> dict[str, Any]:
         "median": statistics.median(scores),
         "deviation": statistics.stdev(spread),
         "quartiles": (low, high),
-        "full": sum(score > most - _EPSILON for score in scores),
+        "full": sum(score >= most for score in scores),
     }
 
 
@@ -137,11 +137,10 @@ def _histogram(scores: Iterable[float], most: float) -> list[int]:
 
     A further part holds the scores above the maximum, if there are any.
     """
-    counts = [0] * (_BINS + 1)
-    for score in scores:
-        share = score / most if most else 0.0
-        is_above = score > most + _EPSILON
-        counts[_BINS if is_above else min(max(int(share * _BINS), 0), _BINS - 1)] += 1
+    counts, whole = [0] * (_BINS + 1), hundredths(most)
+    for reached in map(hundredths, scores):
+        place = min(reached * _BINS // whole, _BINS - 1) if whole else 0
+        counts[_BINS if reached > whole else place] += 1
     return counts if counts[_BINS] else counts[:_BINS]
 
 
@@ -149,18 +148,18 @@ CHANGES = "changes.html"
 SUBMISSIONS = "submissions"
 # Read a few grades at a time, so that a writer to the store never waits for a whole report.
 _READ_AT_ONCE = 50
-_NEEDS = re.compile(rb'name="results" content="([^"]*)"><meta name="needs" content="([^"]*)"')
+_ORIGIN = re.compile(rb'name="results" content="([^"]*)"><meta name="decisions" content="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """A written report: its first page, and the changes if two batches were compared.
 
-    `needs` are the open decisions in words, each with the command that decides it.
+    `decisions` are the open ones in words, each with the command that decides it.
     """
 
     index: Path
-    needs: Sequence[tuple[str, str]] = ()
+    decisions: Sequence[tuple[str, str]] = ()
     changes: Changes | None = None
 
 
@@ -177,8 +176,8 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
     """
     settling = open_settling(results)
     with whole_folder(folder) as partial:
-        needs, changes = _write(results, settling, partial, against, _alike(results, folder))
-    return Report(folder / INDEX, needs, changes)
+        decisions, changes = _write(results, settling, partial, against, _alike(results, folder))
+    return Report(folder / INDEX, decisions, changes)
 
 
 def current_report(results: Results, folder: Path) -> Report | None:
@@ -190,7 +189,7 @@ def current_report(results: Results, folder: Path) -> Report | None:
     wanted = _made_of(results, open_settling(results), _alike(results, folder)).encode()
     try:
         with (folder / INDEX).open("rb") as page:
-            found = _NEEDS.search(page.read(HEAD))
+            found = _ORIGIN.search(page.read(HEAD))
         pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
     except OSError:
         return None
@@ -239,7 +238,7 @@ def _write(
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
     clusters = unknown_clusters(results, found.entries)
-    wanted = open_decisions(found, settling, clusters)
-    content = class_page(results, settling, found, clusters, wanted, alike, bool(changes))
+    decisions = open_decisions(found, settling, clusters)
+    content = class_page(results, settling, found, clusters, decisions, alike, bool(changes))
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
-    return [one.in_short for one in wanted], changes
+    return [one.in_short for one in decisions], changes

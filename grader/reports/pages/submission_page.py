@@ -127,7 +127,7 @@ def submission_page(
     grade, own = graded.grade, common(settled)
     graded = graded.after_decisions(own) if own else graded
     unreadable = grade.status is GradeStatus.UNREADABLE
-    causes = [] if unreadable or not graded.complete else graded.causes
+    causes = [] if unreadable or not grade.is_complete else graded.causes
     page = _PageEvidence(grade, evidence)
     told = [page.told(cause) for cause in causes]
     # Of several causes that fail an exercise, the first one counts.
@@ -149,7 +149,7 @@ def submission_page(
         },
         name=one_line(grade.submission),
         people=one_line(", ".join(who.name for one in settled for who in one.people), 200),
-        complete=graded.complete,
+        complete=grade.is_complete,
         unreadable=unreadable,
         words=one_line("; ".join(graded.told), 300),
         message=shortened(plain(grade.message or "")),

@@ -13,7 +13,6 @@ import contextlib
 import datetime
 import fcntl
 import functools
-import math
 import os
 import re
 import secrets
@@ -43,17 +42,17 @@ from grader.results.decisions.decision import (
     Whose,
 )
 
-_OF_ALL = ("reason", "who", "when")
+_COMMON_KEYS = ("reason", "who", "when")
 
 
 @dataclass(frozen=True, slots=True)
 class TableForm:
     """The keys of a table: needed ones, groups with exactly or at most one, and those of any table.
 
-    `made` makes the decision from the values.
+    `make` returns the decision with the values.
     """
 
-    made: Callable[..., Decision]
+    make: Callable[..., Decision]
     needed: tuple[str, ...]
     exactly_one: tuple[str, ...] = ()
     at_most_one: tuple[str, ...] = ()
@@ -62,7 +61,7 @@ class TableForm:
     def keys(self) -> tuple[str, ...]:
         """Returns every key that the table may have, in the order in which they are written."""
         own = (*self.needed, *self.at_most_one, *self.exactly_one)
-        return tuple(dict.fromkeys((*own, *_OF_ALL)))
+        return tuple(dict.fromkeys((*own, *_COMMON_KEYS)))
 
 
 FORMS: Mapping[str, TableForm] = {
@@ -86,7 +85,7 @@ def decision_of(kind: str, table: Mapping[str, Any], file: str, line: int) -> De
     for key in ("to", "by"):
         if key in fields:
             fields[key] = hundredths(fields[key])
-    return FORMS[kind].made(kind=kind, file=file, line=line, **fields)
+    return FORMS[kind].make(kind=kind, file=file, line=line, **fields)
 
 
 def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -98,7 +97,7 @@ def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     for key, value in table.items():
         if key not in form.keys:
             yield key, f"[[{kind}]] knows no {key!r}: {meant(key, form.keys)}"
-        elif wrong := _WANTED[key](value):
+        elif wrong := _CHECKS[key](value):
             yield key, f"{key} must be {wrong}, not {_shown(value)}"
     for key in form.needed:
         if key not in table:
@@ -119,22 +118,25 @@ _WHY = {
 
 
 def _shown(value: object) -> str:
-    return f"{value:%Y-%m-%d}" if isinstance(value, datetime.date) else repr(value)[:80]
+    if isinstance(value, datetime.date):
+        return f"{value:%Y-%m-%d}"
+    is_long = isinstance(value, int) and value.bit_length() > 64  # repr() refuses long numbers
+    return f"{value:#x}"[:80] if is_long else repr(value)[:80]
 
 
 def _text(value: object) -> str:
     return "" if isinstance(value, str) and value.strip() else "text in quotes"
 
 
-def _points(value: object) -> str:
+def _points(value: Any) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(float(str(value))) or abs(float(str(value))) > 1e9:
+    if not is_number or not abs(value) <= 1e9:
         return "a number of points"
-    return "" if float(str(value)) == round(float(str(value)), 2) else "whole hundredths of a point"
+    return "" if value == round(value, 2) else "whole hundredths of a point"
 
 
-def _points_at_least_0(value: object) -> str:
-    return _points(value) or ("0 or more" if float(str(value)) < 0 else "")
+def _points_at_least_0(value: Any) -> str:
+    return _points(value) or ("0 or more" if value < 0 else "")
 
 
 def _count(value: object) -> str:
@@ -148,7 +150,8 @@ def _moment(value: object) -> str:
     return "" if value.year in YEARS else f"in the years {YEARS[0]} to {YEARS[-1]}"
 
 
-_WANTED: Mapping[str, Callable[[object], str]] = {
+# By key: returns "" or the words for a right value.
+_CHECKS: Mapping[str, Callable[[object], str]] = {
     **dict.fromkeys(
         ("person", "reason", "who", "text", "exercise", "test", "submission", "table"), _text
     ),
@@ -160,10 +163,10 @@ _WANTED: Mapping[str, Callable[[object], str]] = {
 
 
 NAME = "decisions.toml"
-_HEADER = re.compile(r"\s*\[\[")
+_TABLE_HEADER = re.compile(r"\s*\[\[")
 _MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
-_SHOWN = 20
-_HEAD = """\
+_MOST_FAULTS = 20
+_FILE_HEAD = """\
 # What was decided about these grades after they were made: see docs/instructors.md.
 # Written by `grader decide` or by hand; grading never changes this file.
 # In one repository, `decisions.toml merge=union` in .gitattributes keeps what two people add.
@@ -171,7 +174,7 @@ _HEAD = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class LocatedTable:
     """The lines of one table: its first line (from 1), the line after its last, and its content."""
 
     first: int
@@ -188,11 +191,11 @@ def read_decisions(file: Path) -> tuple[Decision, ...]:
     decisions: list[Decision] = []
     wrong: list[str] = []
     lines = _lines(file)
-    for written in _tables(file, lines):
-        for kind, tables in written.content.items():
+    for located in _tables(file, lines):
+        for kind, tables in located.content.items():
             is_one = isinstance(tables, list) and [*map(type, tables)] == [dict]
             if not is_one:
-                line = _line_of(kind, lines, written)
+                line = _line_of(kind, lines, located)
                 wrong.append(
                     f"{file.name}:{line}: {kind!r} stands in no decision: each begins with a line "
                     f"such as [[{next(iter(FORMS))}]]"
@@ -201,10 +204,10 @@ def read_decisions(file: Path) -> tuple[Decision, ...]:
             for table in tables:
                 said = [*complaints(kind, table)]
                 wrong += [
-                    f"{file.name}:{_line_of(key, lines, written)}: {what}" for key, what in said
+                    f"{file.name}:{_line_of(key, lines, located)}: {what}" for key, what in said
                 ]
                 if not said:
-                    decisions.append(decision_of(kind, table, file.name, written.first))
+                    decisions.append(decision_of(kind, table, file.name, located.first))
     refuse(wrong)
     return tuple(decisions)
 
@@ -216,8 +219,8 @@ def refuse(wrong: list[str]) -> None:
         BadDecisions: if there is a fault.
     """
     if wrong:
-        more = [f"and {len(wrong) - _SHOWN} more"] * (len(wrong) > _SHOWN)
-        raise BadDecisions("\n".join([*wrong[:_SHOWN], *more]))
+        more = [f"and {len(wrong) - _MOST_FAULTS} more"] * (len(wrong) > _MOST_FAULTS)
+        raise BadDecisions("\n".join([*wrong[:_MOST_FAULTS], *more]))
 
 
 def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
@@ -235,7 +238,7 @@ def append_decision(file: Path, kind: str, table: Mapping[str, Any]) -> int:
     written = "".join(f"{key} = {toml_value(table[key])}\n" for key in given)
     with _locked(file):
         read_decisions(file)
-        before = ("\n".join(_lines(file)) or _HEAD).rstrip()
+        before = ("\n".join(_lines(file)) or _FILE_HEAD).rstrip()
         _write(file, f"{before}\n\n[[{kind}]]  # {secrets.token_hex(3)}\n{written}")
     return len(before.split("\n")) + 2
 
@@ -288,20 +291,19 @@ def _locked(file: Path) -> Iterator[None]:
     """Keeps other commands from changing the file at the same time.
 
     Raises:
-        BadDecisions: if the file's folder cannot be opened.
+        BadDecisions: if the file's folder cannot be opened or locked.
     """
-    try:
-        folder = os.open(file.parent, os.O_RDONLY)
-    except OSError as error:
-        raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = os.open(file.parent, os.O_RDONLY)
+            stack.callback(os.close, folder)
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        except OSError as error:
+            raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
         yield
-    finally:
-        os.close(folder)
 
 
-def _tables(file: Path, lines: list[str]) -> Iterator[Written]:
+def _tables(file: Path, lines: list[str]) -> Iterator[LocatedTable]:
     """Yields the tables of a file, each with its lines; text before the first header is one too.
 
     A string of several lines may hold a line that looks like a header. A part that ends inside a
@@ -309,7 +311,7 @@ def _tables(file: Path, lines: list[str]) -> Iterator[Written]:
     """
     _refuse_markers(file, lines)
     first = 0
-    starts = [*(n for n, line in enumerate(lines) if n and _HEADER.match(line)), len(lines)]
+    starts = [*(n for n, line in enumerate(lines) if n and _TABLE_HEADER.match(line)), len(lines)]
     for end in starts:
         try:
             content = tomllib.loads("\n".join(lines[first:end]))
@@ -320,7 +322,7 @@ def _tables(file: Path, lines: list[str]) -> Iterator[Written]:
         except (ValueError, RecursionError) as error:  # a number or a nesting beyond all bounds
             raise BadDecisions(f"{file.name}:{first + 1}: this cannot be read: {error}") from error
         if content:
-            yield Written(first + 1, end + 1, content)
+            yield LocatedTable(first + 1, end + 1, content)
         first = end
 
 
@@ -342,7 +344,7 @@ def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
     return f"{file.name}:{line}: this is not TOML: {what[:1].lower()}{what[1:]}"
 
 
-def _line_of(key: str, lines: list[str], table: Written) -> int:
+def _line_of(key: str, lines: list[str], table: LocatedTable) -> int:
     """Returns the line of a key in a table, or else the table's first line."""
     named = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
     within = range(table.first - 1, min(table.end - 1, len(lines)))

@@ -36,7 +36,7 @@ from grader.testing.outcome import (
     StudentFault,
     Trace,
     Wording,
-    looking,
+    examining,
     never_swallowed,
     observed,
     place_in_words,
@@ -105,7 +105,7 @@ class Student(Maker):
         try:
             said = Call(adapter.name, arguments)
             trace = functools.partial(self._origin, call)
-            with looking():
+            with examining():
                 result = checked(adapter, answer.value, said, self._wording, trace)
         except StudentFault:
             # A known mistake may explain the wrong shape.
@@ -278,9 +278,9 @@ class Student(Maker):
             for value in arguments.values()
             if isinstance(value, torch.Tensor) and value.is_floating_point()
         ]
-        asked_in = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
+        input_dtype = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
         is_as_before = untouched(tensor, step, before, steps)
-        known = Returned(tensor, axes, asked_in, trace, before, is_as_before, bool(dtypes))
+        known = Returned(tensor, axes, input_dtype, trace, before, is_as_before, bool(dtypes))
         observed().returned.append(known)
 
 

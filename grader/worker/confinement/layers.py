@@ -26,16 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.processes import Allowance
-from grader.worker.confinement.file_tree import (
-    enter_own_scratch,
-    restrict_files,
-)
+from grader.worker.confinement.file_tree import enter_own_scratch, restrict_files
 from grader.worker.confinement.identity import drop_privileges
 from grader.worker.confinement.seccomp import restrict_system_calls
 
 _DAY = 24 * 3600
 # A judge waits twice as long for its fork server.
-_SECONDS = 60.0
+_MOST_SECONDS = 60.0
 
 
 def close_access_times(places: Iterable[Path]) -> None:
@@ -45,7 +42,7 @@ def close_access_times(places: Iterable[Path]) -> None:
     written. Files that this process may not change are left out, as are those that it does not
     reach within a minute.
     """
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + _MOST_SECONDS
     for place in _outermost(places):
         for path, status in _below(place):
             if time.monotonic() > end:
@@ -124,9 +121,9 @@ class InheritedState:
 
 
 # The files that NVIDIA's container toolkit gives to a container, and those that CUDA reads.
-_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*")
-_TOLD = ("/proc/driver/nvidia", "/proc/devices", "/sys/module/nvidia", "/sys/bus/pci/devices")
-_DESCRIPTORS = 256
+_GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*")
+_GPU_FILES = ("/proc/driver/nvidia", "/proc/devices", "/sys/module/nvidia", "/sys/bus/pci/devices")
+_MOST_DESCRIPTORS = 256
 # Address space beside the memory, for stacks, arenas and files of which little is touched. A page
 # table takes 1/512 of the addresses that it maps, so that all of them stay below 64 MB.
 _SPARE_ADDRESSES = 24 << 30
@@ -142,7 +139,7 @@ def limit_resources(bounds: Allowance, inherited: InheritedState) -> list[str]:
     at all because page tables take memory of the kernel.
     """
     _set(resource.RLIMIT_CORE, 0)
-    _set(resource.RLIMIT_NOFILE, _DESCRIPTORS)
+    _set(resource.RLIMIT_NOFILE, _MOST_DESCRIPTORS)
     _set(resource.RLIMIT_FSIZE, bounds.file_size)
     _set(resource.RLIMIT_CPU, bounds.cpu_seconds)
     if sys.platform != "linux":
@@ -189,8 +186,8 @@ def confine(
     """
     kept, readable, devices = [], [root], []
     if bounds.with_gpu:
-        readable += map(Path, _TOLD)
-        devices = [file for some in _DEVICES for file in sorted(Path("/dev").glob(some))]
+        readable += map(Path, _GPU_FILES)
+        devices = [file for some in _GPU_DEVICES for file in sorted(Path("/dev").glob(some))]
     if "files" in inherited.namespaces and enter_own_scratch(scratch, bounds.disk, bounds.files):
         kept.append("disk")
     kept += limit_resources(bounds, inherited)

@@ -180,8 +180,8 @@ def test_the_fixtures_of_the_language_model_know_the_mistakes_of_today():
         mistakes = load_mistakes(course, suite.references)
         for module in frozen:
             for exercise, rows in module.mistakes.items():
-                known = ("", *mistakes.of_exercise(exercise))
-                assert rows == [name for name in known for _ in mistakes.of(name, exercise)]
+                known = ("", *mistakes.names_in(exercise))
+                assert rows == [name for name in known for _ in mistakes.variants(name, exercise)]
             for name, told in module.diagnoses.items():
                 assert told == mistakes.diagnosis(name)
         return len(frozen)

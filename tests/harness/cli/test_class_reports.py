@@ -218,11 +218,12 @@ def test_a_group_can_be_given_other_words_but_no_second_name(clusters):
     again = ("--sentence", "Half is too much.", "--hint", "How much?")
     assert grader_here("mistakes", clusters, "name", large, "half", *again).returncode == 0
     assert {one.diagnosis.explanation for one in read_names(clusters)} == {"Half is too much."}
-    for group, name, taken in ((small, "half", "half"), (large, "other", "half")):
+    refused = (small, "half", "other answers are"), (large, "other", "this group is")
+    for group, name, named in refused:
         done = grader_here("mistakes", clusters, "name", group, name, *SAYING)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
-            f"grader: {taken} is a name that was given already: change or remove it in "
+            f"grader: {named} named half already: change or remove that name in "
             f"{clusters / 'mistakes.toml'}\n"
         )
     assert grader_here("mistakes", clusters, "name", small, "own", *SAYING).returncode == 0

@@ -45,4 +45,4 @@ def test_explanations_are_counted_by_whether_words_are_missing(capsys):
             question = ExplanationTask(entry, lambda: pytest.fail("nobody asks for the grade"))
             progress.advance(Explained(question, Words(missing=missing)), 2)
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "2/2: 1 explained, 1 without all words; last: Bob (bob)"
+    assert last == "2/2: 1 explained, 1 not fully explained; last: Bob (bob)"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.files import remove
-from grader.sandbox.usage_watch import Room, fits
+from grader.sandbox.usage_watch import DiskQuota, fits
 
 pytestmark = pytest.mark.unit
 
@@ -144,16 +144,16 @@ def test_failed_removal_returns_false_and_raises_nothing(tmp_path):
 def test_a_scratch_folder_that_is_too_deep_does_not_fit(tmp_path):
     """Paths beyond the limit cannot be counted, and counting along long paths takes too long."""
     make_nested_folders(tmp_path, 20)
-    assert fits(tmp_path, Room(1 << 30, 1000))
+    assert fits(tmp_path, DiskQuota(1 << 30, 1000))
     make_nested_folders(tmp_path / "d" / "d", 120, "e")
-    assert not fits(tmp_path, Room(1 << 30, 10_000))
+    assert not fits(tmp_path, DiskQuota(1 << 30, 10_000))
 
 
 def test_files_behind_too_long_paths_count_against_the_limit(tmp_path):
     """Such files would otherwise not count against the limit."""
     make_nested_folders(tmp_path, 30, "d" * 255)
-    assert fits(tmp_path, Room(1 << 30, 60))
-    assert not fits(tmp_path, Room(1 << 30, 59))
+    assert fits(tmp_path, DiskQuota(1 << 30, 60))
+    assert not fits(tmp_path, DiskQuota(1 << 30, 59))
 
 
 @pytest.mark.process
@@ -161,8 +161,8 @@ def test_files_in_folders_without_permissions_count_against_the_limit(tmp_path):
     """Otherwise a submission could fill the disk from a folder that cannot be listed."""
     left = world_writable_folder(tmp_path)
     assert make_closed_folders(left) == 0
-    assert fits(left, Room(1 << 30, 12))
-    assert not fits(left, Room(1 << 30, 11))
+    assert fits(left, DiskQuota(1 << 30, 12))
+    assert not fits(left, DiskQuota(1 << 30, 11))
 
 
 def test_hard_links_count_once_by_size_and_each_by_number(tmp_path):
@@ -170,23 +170,23 @@ def test_hard_links_count_once_by_size_and_each_by_number(tmp_path):
     (tmp_path / "first").write_bytes(bytes(1 << 20))
     for number in range(9):
         (tmp_path / str(number)).hardlink_to(tmp_path / "first")
-    assert fits(tmp_path, Room(2 << 20, 10))
-    assert not fits(tmp_path, Room(2 << 20, 9))
+    assert fits(tmp_path, DiskQuota(2 << 20, 10))
+    assert not fits(tmp_path, DiskQuota(2 << 20, 9))
 
 
 DIES_WITH_ITS_PARENT = """
 import ctypes, os, sys, tempfile
 from pathlib import Path
-from grader.sandbox.usage_watch import Room, take_unlisted
+from grader.sandbox.usage_watch import DiskQuota, charge_unlisted
 libc, told = ctypes.CDLL(None), ctypes.c_int()
 libc.prctl(1, 9, 0, 0, 0)
 with tempfile.TemporaryFile() as file:
     file.write(bytes(1 << 20))
     file.flush()
-    room = Room(2 << 20, 10)
-    take_unlisted(os.getpid(), Path(tempfile.gettempdir()), 0, int(sys.argv[1]), room)
+    quota = DiskQuota(2 << 20, 10)
+    charge_unlisted(os.getpid(), Path(tempfile.gettempdir()), 0, int(sys.argv[1]), quota)
 libc.prctl(2, ctypes.byref(told), 0, 0, 0)
-print(told.value, room.files)
+print(told.value, quota.files)
 """
 
 
@@ -208,4 +208,4 @@ def test_a_process_that_inspects_as_another_user_still_dies_with_its_parent(user
 
 def test_a_folder_that_vanishes_while_counted_takes_no_room(tmp_path):
     """Workers also remove their own files."""
-    assert fits(tmp_path / "gone", Room(0, 0))
+    assert fits(tmp_path / "gone", DiskQuota(0, 0))

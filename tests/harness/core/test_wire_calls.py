@@ -12,9 +12,9 @@ from grader.core.wire.calls import (
     MAX_IMPORTS,
     Answer,
     Call,
+    CallDecoder,
+    CallEncoder,
     Raised,
-    Receiving,
-    Sending,
     Traced,
     Use,
     Work,
@@ -154,13 +154,13 @@ SCRIPT = Call("run_x", ARGUMENTS, before=(FIRST,), then=(FIRST, SECOND))
 )
 def test_a_call_that_extends_the_last_one_crosses_as_its_new_steps(call: Call, known: int) -> None:
     """The same steps are the same objects: equal ones may hold other tensors."""
-    sending, receiving = Sending(), Receiving()
-    assert receiving.call(received(sending.frame(SCRIPT))) == SCRIPT
-    frame = sending.frame(call)
+    encoder, decoder = CallEncoder(), CallDecoder()
+    assert decoder.call(received(encoder.frame(SCRIPT))) == SCRIPT
+    frame = encoder.frame(call)
     header, values = decode(received(frame), trusted=True)
     assert header.get("known", 0) == known
     assert len(values.get("then.", ())) == len(call.then) - known
-    assert receiving.call(received(frame)) == call
+    assert decoder.call(received(frame)) == call
 
 
 @pytest.mark.parametrize(
@@ -168,16 +168,16 @@ def test_a_call_that_extends_the_last_one_crosses_as_its_new_steps(call: Call, k
 )
 def test_a_call_whose_steps_are_all_taken_again_is_sent_whole(asked: dict[str, Any]) -> None:
     """Steps may change their arguments in place; the next call needs new ones, too."""
-    sending, other = Sending(), dataclasses.replace(SCRIPT, **asked)
+    encoder, other = CallEncoder(), dataclasses.replace(SCRIPT, **asked)
     for call in (SCRIPT, other, SCRIPT):
-        assert sending.frame(call) == encode_call(call)
-    assert sending.frame(SCRIPT) != encode_call(SCRIPT)
+        assert encoder.frame(call) == encode_call(call)
+    assert encoder.frame(SCRIPT) != encode_call(SCRIPT)
 
 
 def test_a_call_without_steps_is_sent_whole_again() -> None:
     """Nothing of it is known to the worker by steps."""
-    sending, call = Sending(), Call("run_x", ARGUMENTS)
-    assert sending.frame(call) == sending.frame(call) == encode_call(call)
+    encoder, call = CallEncoder(), Call("run_x", ARGUMENTS)
+    assert encoder.frame(call) == encoder.frame(call) == encode_call(call)
 
 
 def test_an_answer_arrives_with_all_that_was_observed() -> None:

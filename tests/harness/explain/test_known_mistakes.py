@@ -177,7 +177,7 @@ def combined(one: Any, other: Any) -> Mapping[str, Sequence[Function]]:
 def test_two_mistakes_made_together_are_named_together():
     """Their sentences are joined."""
     catalogue = known(TRIPLED, ZEROED, combined=combined)
-    assert catalogue.of_exercise("run_again") == ["zeroed", "tripled + zeroed"]
+    assert catalogue.names_in("run_again") == ["zeroed", "tripled + zeroed"]
     (finding,) = diagnose(catalogue, {"run_again": seen("run_again", lambda x: 7 * x)}).values()
     said = finding.diagnosis
     assert said.mistake == "tripled + zeroed"
@@ -329,7 +329,7 @@ def test_each_answer_of_a_mistake_is_computed_once():
     assert len(calls) == 2
     assert catalogue.predictions("counted", seen("run_again", lambda x: x)[0]) == ()
     assert catalogue.names(one) == ["counted"]
-    assert catalogue.of_exercise("run_again") == []
+    assert catalogue.names_in("run_again") == []
 
 
 def test_a_mistake_may_call_the_references_and_leaves_the_random_state_alone():

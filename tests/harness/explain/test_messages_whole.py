@@ -94,6 +94,16 @@ def test_an_exercise_that_is_not_written_is_missing():
     assert (absent.message, absent.where) == ("run is not implemented yet", None)
 
 
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_place_holds_no_control_characters_of_a_submission(missing):
+    """They would colour a terminal, or turn the direction of writing."""
+    frame = Frame("a\x1b[2Jb.py", 3, "f", "raise NotImplementedError  # \x1b[31mred \u202eabc")
+    fault = fault_of(Raised("NotImplementedError", "", (frame,), missing=missing), "run")
+    assert not {"\x1b", "\u202e"} & {*fault.message}
+    assert "raise NotImplementedError  # red abc" in fault.message
+    assert fault.where == Where("ab.py", 3)
+
+
 def test_wrong_arguments_of_a_test_are_placed_at_the_function():
     """No line of the submission ran."""
     text = "run() got an unexpected keyword argument 'x'"
@@ -182,9 +192,10 @@ def test_a_script_without_a_call_tells_what_the_test_had_made():
 
 
 def test_the_words_for_the_arguments_of_a_call_are_bounded():
-    """A call may have many."""
+    """A call may have many: a mark ends those that are shown, and none is cut."""
     words = call_in_words(Call("run", {f"n{number}": number for number in range(200)}))
-    assert len(words) == len("run()") + 500
+    assert words.endswith(", n64=64…)")
+    assert len(words) <= len("run()") + 500
 
 
 def test_a_file_handed_on_to_another_process_is_told_with_the_call():

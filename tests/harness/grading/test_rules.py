@@ -20,7 +20,7 @@ from grader.intake.entry import Entry
 from grader.reports.single import print_grade
 from grader.reports.standing import complaints
 from grader.sandbox.claims import Uses
-from grader.testing.outcome import in_words
+from grader.testing.outcome import uses_in_words
 from grader.worker.observing.watching import CallWatch
 from tests.harness.grading_jobs import GradingJob
 from tests.harness.marks import rest_slow
@@ -361,8 +361,8 @@ def test_an_impossible_use_is_not_believed(tmp_path, forged):
 def test_the_message_stays_short_for_any_number_of_uses():
     """A submission may call a forbidden name on each of its lines."""
     many = [Use(f"torch.f{n % 9}", f"file{n % 50}.py", n) for n in range(5000)]
-    assert len(in_words(many)) < 1500
-    assert in_words(many).endswith("and 4 more")
+    assert len(uses_in_words(many)) < 1500
+    assert uses_in_words(many).endswith("and 4 more")
 
 
 # --- Watched functions behave as before ---------------------------------------------------------

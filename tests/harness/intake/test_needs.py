@@ -55,6 +55,8 @@ def imported(
         ("try: ...\nexcept ImportError: ...\nfinally:\n    import einx", {"einx"}),
         ("if TYPE_CHECKING:\n    import einx\nelse:\n    import regex", {"regex"}),
         ("if typing.TYPE_CHECKING:\n    import einx", set()),
+        ("if name == 'TYPE_CHECKING':\n    import einx", {"einx"}),
+        (f"if {'not ' * 1100}x:\n    import einx", {"einx"}),
         ("import einx\ndef broken(:", set()),
         (f"import {'a' * 100}, {'b' * 101}", {"a" * 100}),
     ],

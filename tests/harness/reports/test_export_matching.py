@@ -98,7 +98,7 @@ def test_contradicting_ids_names_and_addresses_match_no_row() -> None:
 def test_a_number_from_another_list_is_not_taken_for_a_canvas_id() -> None:
     """Numbers of rosters and groups may equal Canvas's by chance. The name decides."""
     assert row_of("Jane Doe", "127") == 1
-    with pytest.raises(NoRow, match="the number 127 is there that of van der Berg, Jan-Piet"):
+    with pytest.raises(NoRow, match="the number 127 belongs to van der Berg, Jan-Piet there"):
         row_of("Group A", "127")
 
 

@@ -191,7 +191,7 @@ def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path)
     """A submission with answers of its own is in no group. A name replaces the suspicion."""
     results, entries = stored(tmp_path)
     (group,) = unknown_clusters(results, entries[1:])
-    assert (group.said, group.named, group.also) == ("run_x: a.py:3?", False, ("run_y",))
+    assert (group.label, group.named, group.also) == ("run_x: a.py:3?", False, ("run_y",))
     assert [entry.name for entry in group.members] == ["bob"]
     assert (group.tests, group.picture) == (("vx",), None)
     assert group.case == "for x: float32[2] the answer is a tensor of shape [2]: 1, 2"
@@ -202,7 +202,17 @@ def test_submissions_that_answer_alike_are_one_group_of_the_page(tmp_path: Path)
     named = NamedMistake(Diagnosis("half", "You take half.", "How much?"), wrong(1.0, 2.0))
     write_file(tmp_path / FILE, [named])
     (group,) = unknown_clusters(results, entries)
-    assert (group.said, group.named, len(group.members)) == ("run_x: named half", True, 2)
+    assert (group.label, group.named, len(group.members)) == ("run_x: named half", True, 2)
+
+
+def test_every_group_is_listed_also_without_a_picture(tmp_path: Path, monkeypatch):
+    """The open decisions count them; only the largest groups have pictures."""
+    monkeypatch.setattr("grader.reports.pages.open_decisions._MOST_PICTURES", 0)
+    results, entries = stored(tmp_path, a_picture((2,), [1, 2], [2, 1]))
+    (group,) = unknown_clusters(results, entries)
+    assert (group.label, group.picture) == ("run_x: a.py:3?", None)
+    (decision,) = open_decisions(ClassData(), a_settling(), [group])
+    assert decision.count == 1
 
 
 NAN, INF = math.nan, math.inf

@@ -197,6 +197,13 @@ def test_the_class_page_describes_the_scores_of_a_class(tmp_path, points, said, 
     assert data_of(index)["histogram"] == [bins.get(place, 0) for place in range(20)]
 
 
+def test_points_between_two_bars_are_in_the_upper_one(tmp_path):
+    """1.2 of 6 points are a fifth, although the quotient of the two floats is a little less."""
+    folder = store_grades(tmp_path / "r", a_grade("ann", a_verdict("run_x", 1.2, 6)))
+    index = write_report(Store.read(folder), tmp_path / "p").index
+    assert data_of(index)["histogram"][3:5] == [0, 1]
+
+
 def test_points_above_the_maximum_have_a_part_of_their_own(tmp_path):
     """Points that were decided, or of a bonus, are more than the possible ones."""
     results = a_batch(tmp_path / "r", scored("ann", 4, 6), scored("bo", 4, 6), scored("cy", 4, 5))
@@ -248,7 +255,7 @@ def test_a_report_is_current_until_something_in_it_changes(tmp_path):
     assert current_report(results, pages) is None
     written = write_report(results, pages)
     current = current_report(results, pages)
-    assert (current.index, current.needs) == (written.index, [["1 NOT GRADED", ""]])
+    assert (current.index, current.decisions) == (written.index, [["1 NOT GRADED", ""]])
 
     (folder / "decisions.toml").write_text('[[comment]]\nperson = "ann"\ntext = "good"\n')
     assert current_report(Store.read(folder), pages) is None

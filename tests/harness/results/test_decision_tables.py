@@ -42,7 +42,13 @@ NOON = datetime.datetime(2026, 10, 3, 12, tzinfo=datetime.UTC)
         ("points", {**POINTS, "to": -1}, ("to must be 0 or more, not -1",)),
         ("points", {**POINTS, "to": True}, ("to must be a number of points, not True",)),
         ("points", {**POINTS, "by": float("inf")}, ("by must be a number of points, not inf",)),
+        ("points", {**POINTS, "by": float("nan")}, ("by must be a number of points, not nan",)),
         ("points", {**POINTS, "by": 1e9}, ()),
+        (
+            "points",
+            {**POINTS, "by": 1 << 20_000},
+            (f"by must be a number of points, not 0x1{'0' * 77}",),
+        ),
         ("points", {**POINTS, "by": 1e9 + 1}, ("by must be a number of points, not 1000000001.0",)),
         ("points", {**POINTS, "by": 0.001}, ("by must be whole hundredths of a point, not 0.001",)),
         (

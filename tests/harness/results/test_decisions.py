@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import errno
+import fcntl
 import random
 import re
 import shlex
@@ -267,6 +269,18 @@ def test_a_linked_file_of_decisions_stays_a_link(tmp_path: Path) -> None:
     remove_decision(link, line)
     assert link.is_symlink()
     assert file.read_text() == HAND_WRITTEN.rstrip() + "\n"
+
+
+def test_a_folder_that_grants_no_lock_is_reported_in_one_sentence(tmp_path: Path, monkeypatch):
+    """Some network file systems have no locks."""
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    decision = {"person": "ann", "text": "good"}
+    with pytest.raises(BadDecisions, match="cannot be written: No locks available"):
+        append_decision(tmp_path / "decisions.toml", "comment", decision)
 
 
 def test_decisions_that_are_written_at_once_are_all_kept(tmp_path: Path) -> None:

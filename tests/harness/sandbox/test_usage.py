@@ -16,13 +16,13 @@ from grader.core.processes import Allowance
 from grader.sandbox import limits
 from grader.sandbox.limits import Clock, Exceeded, Late, Patience, Taken
 from grader.sandbox.usage_watch import (
-    Room,
+    DiskQuota,
     Usage,
     UsageWatch,
-    family,
+    charge_unlisted,
     fits,
     out_of_memory,
-    take_unlisted,
+    process_tree,
 )
 
 pytestmark = [
@@ -214,9 +214,9 @@ def test_memory_is_counted_in_bytes():
         assert 28 * MB < Usage.of([os.getpid()]).memory - before < 96 * MB
 
 
-def test_a_process_without_children_is_a_family_of_one():
-    assert family(2**22 - 1) == [2**22 - 1]
-    assert family(os.getpid())[0] == os.getpid()
+def test_a_process_without_children_is_a_tree_of_one():
+    assert process_tree(2**22 - 1) == [2**22 - 1]
+    assert process_tree(os.getpid())[0] == os.getpid()
 
 
 def watch(scratch: Path, **limits: int) -> UsageWatch:
@@ -235,7 +235,7 @@ def test_a_worker_that_holds_too_much_memory_is_noticed(tmp_path):
     with pytest.raises(Exceeded) as exceeded:
         one.look()
     assert str(exceeded.value) == str(out_of_memory(Allowance(16 * MB)))
-    assert str(exceeded.value) == "it used more than the 16 MB of memory that it may"
+    assert str(exceeded.value) == "it used more than its limit of 16 MB of memory"
     one.kept = {"memory"}
     one.look()
     del held
@@ -248,7 +248,7 @@ def test_a_worker_with_too_many_threads_is_noticed(tmp_path):
     thread = threading.Thread(target=leave.wait)
     thread.start()
     try:
-        with pytest.raises(Exceeded, match=f"more than the {now} threads"):
+        with pytest.raises(Exceeded, match=f"more than its limit of {now} threads"):
             one.look()
         one.kept = {"threads"}
         one.look()
@@ -277,9 +277,7 @@ def test_a_worker_that_writes_too_much_is_noticed(tmp_path):
     ):
         one = watch(tmp_path, **bounds)
         if fault:
-            with pytest.raises(
-                Exceeded, match=r"MB or \d+ files that it may, or where they cannot"
-            ):
+            with pytest.raises(Exceeded, match=r"MB or \d+ files, or in folders that cannot"):
                 one.look()
             one.look()
             one._looked_at_disk = 0.0
@@ -294,14 +292,14 @@ def test_files_and_bytes_below_a_folder_are_counted(tmp_path, files, size, is_en
     """An inner folder counts as a name too; its files are counted as well."""
     folder = filled(tmp_path / "scratch", one=MB)
     filled(folder / "inner", two=MB - 8192)
-    assert fits(folder, Room(size * MB + 8192, files)) is is_enough
+    assert fits(folder, DiskQuota(size * MB + 8192, files)) is is_enough
 
 
 def test_a_file_with_two_names_counts_its_bytes_once(tmp_path):
     folder = filled(tmp_path / "scratch", one=MB)
     os.link(folder / "one", folder / "two")
-    assert fits(folder, Room(MB + 8192, 2))
-    assert not fits(folder, Room(MB + 8192, 1))
+    assert fits(folder, DiskQuota(MB + 8192, 2))
+    assert not fits(folder, DiskQuota(MB + 8192, 1))
 
 
 def test_folders_too_deep_to_be_counted_do_not_fit(tmp_path):
@@ -309,28 +307,28 @@ def test_folders_too_deep_to_be_counted_do_not_fit(tmp_path):
     for _ in range(100):
         deep /= "d"
     deep.mkdir(parents=True)
-    assert fits(tmp_path, Room(1 << 30, 1000))
+    assert fits(tmp_path, DiskQuota(1 << 30, 1000))
     (deep / "d").mkdir()
-    assert not fits(tmp_path, Room(1 << 30, 1000))
+    assert not fits(tmp_path, DiskQuota(1 << 30, 1000))
 
 
 def test_an_absent_folder_fits_and_an_unreadable_one_does_not(tmp_path):
-    assert fits(tmp_path / "absent", Room(0, 0))
+    assert fits(tmp_path / "absent", DiskQuota(0, 0))
     (tmp_path / "file").write_text("")
-    assert not fits(tmp_path / "file", Room(1 << 30, 1000))
+    assert not fits(tmp_path / "file", DiskQuota(1 << 30, 1000))
 
 
 def test_exactly_as_much_as_allowed_fits():
-    assert Room(0, 0).is_left
-    assert not Room(-1, 0).is_left
-    assert not Room(0, -1).is_left
+    assert DiskQuota(0, 0).is_kept
+    assert not DiskQuota(-1, 0).is_kept
+    assert not DiskQuota(0, -1).is_kept
 
 
 def unlisted(folder: Path) -> tuple[int, int]:
     """Returns the names and the bytes that this process holds without a name."""
-    room = Room(100 * MB, 100)
-    take_unlisted(os.getpid(), folder, 7 * MB, None, room)
-    return 100 - room.files, 100 * MB - room.size
+    quota = DiskQuota(100 * MB, 100)
+    charge_unlisted(os.getpid(), folder, 7 * MB, None, quota)
+    return 100 - quota.files, 100 * MB - quota.size
 
 
 def test_open_and_mapped_files_without_a_name_count(tmp_path):

@@ -56,9 +56,9 @@ def first(sentences: Any) -> str:
     return next(iter(sentences))
 
 
-def returned(tensor: torch.Tensor, asked_in: torch.dtype, untouched: str = "") -> Observations:
+def returned(tensor: torch.Tensor, input_dtype: torch.dtype, untouched: str = "") -> Observations:
     """Returns observations in which the submission returned a tensor, made by `LINE`."""
-    known = Returned(tensor, ("seq", "d"), asked_in, lambda _: LINE, untouched=untouched)
+    known = Returned(tensor, ("seq", "d"), input_dtype, lambda _: LINE, untouched=untouched)
     return Observations(returned=[known])
 
 
@@ -181,13 +181,13 @@ def test_a_result_in_a_coarser_dtype_is_told_with_its_line(off, is_first, where)
 
 
 def test_only_a_result_of_another_floating_dtype_is_converted():
-    for tensor, asked_in, is_converted in [
+    for tensor, input_dtype, is_converted in [
         (X, torch.float32, False),
         (X, torch.float64, True),
         (X.int(), torch.float32, False),
     ]:
         with observing() as seen:
-            seen.returned += returned(tensor, asked_in).returned
+            seen.returned += returned(tensor, input_dtype).returned
             assert (Conversion.of(tensor, X) is not None) is is_converted
     words = Conversion(torch.float64, torch.float32, None, True, by_inputs=False).in_words("it")
     assert [*words] == ["it is float64, and must be float32."]

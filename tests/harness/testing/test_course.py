@@ -21,7 +21,7 @@ from grader.testing.course import (
     load_references,
     make_importable,
 )
-from grader.testing.exercise import Membership, about_of, aspect, exercise, membership
+from grader.testing.exercise import Membership, aspect, exercise, membership, subject_of
 from tests.harness.conftest import TINY, write_files
 from tests.harness.opened_suites import other_course
 
@@ -187,5 +187,5 @@ def test_an_unknown_aspect_is_refused_where_it_is_written(name):
 def test_a_test_is_about_the_first_line_of_its_docstring(docstring, about):
     """A test without a function, as a plugin may bring, is about nothing."""
     function = SimpleNamespace(__doc__=docstring)
-    assert about_of(Item(function=function)) == about
-    assert about_of(Item()) == ""
+    assert subject_of(Item(function=function)) == about
+    assert subject_of(Item()) == ""

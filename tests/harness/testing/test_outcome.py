@@ -29,9 +29,8 @@ from grader.testing.outcome import (
     Returned,
     StudentFault,
     axes_of,
-    in_words,
+    examining,
     known_of,
-    looking,
     name_of,
     note,
     observed,
@@ -39,6 +38,7 @@ from grader.testing.outcome import (
     place_in_words,
     precision_of,
     shows_expected,
+    uses_in_words,
     where_of,
 )
 
@@ -87,9 +87,9 @@ def test_the_time_for_looking_at_answers_is_counted(monkeypatch):
     ticks = iter([10.0, 12.5, 20.0, 21.0])
     monkeypatch.setattr(outcome, "time", SimpleNamespace(thread_time=ticks.__next__))
     with observing() as seen:
-        with pytest.raises(LookupError), looking():
+        with pytest.raises(LookupError), examining():
             raise LookupError
-        with looking():
+        with examining():
             pass
     assert seen.seconds == 3.5
 
@@ -105,8 +105,8 @@ def test_a_value_has_a_name_only_if_one_call_gave_it():
         assert name_of([1]) is None
 
 
-def returned(tensor: torch.Tensor, asked_in: torch.dtype = torch.float32) -> Returned:
-    return Returned(tensor, ("seq", "d"), asked_in, lambda _: None)
+def returned(tensor: torch.Tensor, input_dtype: torch.dtype = torch.float32) -> Returned:
+    return Returned(tensor, ("seq", "d"), input_dtype, lambda _: None)
 
 
 def test_a_tensor_of_the_submission_is_known_by_identity():
@@ -131,7 +131,7 @@ def test_the_latest_answer_is_found_without_a_look_at_earlier_ones():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "asked_in", "expected"),
+    ("dtype", "input_dtype", "expected"),
     [
         (torch.float32, torch.float16, torch.float32),
         (torch.float16, torch.float32, torch.float32),
@@ -142,11 +142,11 @@ def test_the_latest_answer_is_found_without_a_look_at_earlier_ones():
     ],
     ids=str,
 )
-def test_an_answer_is_held_to_the_finer_of_its_dtype_and_its_inputs(dtype, asked_in, expected):
+def test_an_answer_is_held_to_the_finer_of_its_dtype_and_its_inputs(dtype, input_dtype, expected):
     own = torch.ones(2, dtype=dtype)
     with observing() as seen:
         assert precision_of(own) is dtype
-        seen.returned.append(returned(own, asked_in))
+        seen.returned.append(returned(own, input_dtype))
         assert precision_of(own) is expected
 
 
@@ -218,21 +218,21 @@ def test_an_observation_remembers_its_comparisons():
 def test_uses_are_listed_by_name_file_and_line():
     """Long lists are cut: five names, four places each."""
     uses = [Use("torch.b", "m.py", 9), Use("torch.b", "m.py", 3), Use("torch.b", "m.py", 3)]
-    assert in_words(uses) == "torch.b (m.py:3, m.py:9)"
+    assert uses_in_words(uses) == "torch.b (m.py:3, m.py:9)"
     uses += [Use("torch.a", "z.py", 1), Use("torch.a", "a.py", 2)]
-    assert in_words(uses) == "torch.a (a.py:2, z.py:1) and torch.b (m.py:3, m.py:9)"
+    assert uses_in_words(uses) == "torch.a (a.py:2, z.py:1) and torch.b (m.py:3, m.py:9)"
     cells = [Use("torch.a", "a.ipynb/cell 2", 3), Use("torch.b", "b.ipynb", 4)]
-    assert in_words(cells) == "torch.a (a.ipynb/cell 2:3) and torch.b (b.ipynb)"
+    assert uses_in_words(cells) == "torch.a (a.ipynb/cell 2:3) and torch.b (b.ipynb)"
     lines = [Use("f", "m.py", number) for number in range(1, 6)]
-    assert in_words(lines[:4]) == "f (m.py:1, m.py:2, m.py:3, m.py:4)"
-    assert in_words(lines) == "f (m.py:1, m.py:2, m.py:3, m.py:4, …)"
+    assert uses_in_words(lines[:4]) == "f (m.py:1, m.py:2, m.py:3, m.py:4)"
+    assert uses_in_words(lines) == "f (m.py:1, m.py:2, m.py:3, m.py:4, …)"
     files = [Use("f", f"{name}.py", 1) for name in "abcde"]
-    assert in_words(files) == "f (a.py:1, b.py:1, c.py:1, d.py:1, …)"
+    assert uses_in_words(files) == "f (a.py:1, b.py:1, c.py:1, d.py:1, …)"
     names = [Use(name, "m.py", 1) for name in "abcdefg"]
     shown = ", ".join(f"{name} (m.py:1)" for name in "abcde")
-    assert in_words(names) == f"{shown} and 2 more"
-    assert in_words(names[:3]) == "a (m.py:1), b (m.py:1) and c (m.py:1)"
-    assert in_words(names[:5]).endswith("d (m.py:1) and e (m.py:1)")
+    assert uses_in_words(names) == f"{shown} and 2 more"
+    assert uses_in_words(names[:3]) == "a (m.py:1), b (m.py:1) and c (m.py:1)"
+    assert uses_in_words(names[:5]).endswith("d (m.py:1) and e (m.py:1)")
 
 
 FRAMES = (Frame("a.py", 1, "f", "x"), Frame("b\x1b[2J.py", 7, "g", "y"))

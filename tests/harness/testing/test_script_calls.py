@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from grader.core.wire.calls import Answer, Call, Receiving, Sending, encode_call
+from grader.core.wire.calls import Answer, Call, CallDecoder, CallEncoder, encode_call
 from grader.core.wire.frames import received
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
@@ -36,26 +36,26 @@ def calls_of(steps: list[Step]) -> list[Call]:
     return [call_of(steps[:place], "get_optimizer") for place in reads]
 
 
-def as_received(call: Call, sending: Sending, receiving: Receiving) -> Call:
+def as_received(call: Call, encoder: CallEncoder, decoder: CallDecoder) -> Call:
     """Returns a call as it arrives."""
-    return receiving.call(received(sending.frame(call)))
+    return decoder.call(received(encoder.frame(call)))
 
 
 def test_calls_arrive_as_they_were_sent() -> None:
     """This holds for one script, for two scripts in turns, and for calls outside any script."""
     one, other = calls_of(loop_steps(4)), calls_of(loop_steps(4, first=9.0))
     alone = [Call("run_double", {"x": torch.ones(3)}, seed=3)] * 2
-    sending, receiving = Sending(), Receiving()
+    encoder, decoder = CallEncoder(), CallDecoder()
     for call in [*one, *itertools.chain(*zip(one, other, strict=True)), *alone, *other]:
-        assert encode_call(as_received(call, sending, receiving)) == encode_call(call)
+        assert encode_call(as_received(call, encoder, decoder)) == encode_call(call)
 
 
 def test_each_step_of_a_script_is_sent_once() -> None:
     """Twice as many steps are twice as many bytes, not four times as many."""
 
     def size(steps: int) -> int:
-        sending = Sending()
-        return sum(len(sending.frame(call)) for call in calls_of(loop_steps(steps)))
+        encoder = CallEncoder()
+        return sum(len(encoder.frame(call)) for call in calls_of(loop_steps(steps)))
 
     assert size(200) < 2.1 * size(100)
 

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance
-from grader.core.wire.calls import Answer, Call, ImportReport, Sending, Use, decode_answer
+from grader.core.wire.calls import Answer, Call, CallEncoder, ImportReport, Use, decode_answer
 from grader.core.wire.frames import Received, decode, encode, receive
 from grader.core.wire.records import from_plain
 from grader.core.wire.trials import TextChange, Trials, decode_outcomes, encode_trials
@@ -106,7 +106,7 @@ class Served:
         theirs.close()
         os.close(output)
         self.channel.settimeout(60.0)
-        self.calls = Sending()
+        self.calls = CallEncoder()
         self.hello = self.channel.recv(1)
         limits = Allowance(4 << 30, 64 << 20, 1000, 64 << 20, 200, 100, "cpu")
         order = {
