@@ -179,6 +179,7 @@ OF_VALUES: tuple[Family, ...] = (
     forgotten.values,
     forgotten.conditions,
     transplants.transplanted,
+    transplants.callables,
     transplants.layers,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
