@@ -108,6 +108,10 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
+# The likeness from which a name may be a misspelling of another one, as `difflib` measures it.
+_ALIKE = 0.65
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Returns the known name that is most like `name`; "" if none is near.
 
@@ -116,7 +120,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = [*known]
     shared = os.path.commonprefix([name, *names]).rfind("_") + 1  # noqa: RUF071  of letters
     ends = {one[shared:].casefold(): one for one in names}
-    found = difflib.get_close_matches(name[shared:].casefold(), ends, 1)
+    found = difflib.get_close_matches(name[shared:].casefold(), ends, 1, _ALIKE)
     return ends[found[0]] if found else ""
 
 
