@@ -7,7 +7,7 @@ import functools
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.ingredients import alternatives
@@ -47,7 +47,7 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, (ast.UnaryOp, ast.Slice, ast.Assign)):
         return
-    axis, axes = is_axis(setting, node), _axes(setting, setting.scope(node))
+    axis, axes = is_axis(setting, node), _axes(setting).get(setting.scope(node), ())
     wanted = {nature} if nature is Nature.FLAG else {Nature.SIZE, Nature.NUMBER}
     # A parameter counts as a tensor if nothing tells its nature.
     is_in_function = isinstance(setting.scope(node), Function)
@@ -95,12 +95,14 @@ def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bo
     return isinstance(parent, ast.Call) and node is parent.func
 
 
-@functools.lru_cache(maxsize=8)
-def _axes(setting: Setting, scope: Scope) -> frozenset[str]:
-    """Returns the variables that a function uses as numbers of axes."""
-    own = (one for one in setting.nodes if isinstance(one, ast.Name | ast.Attribute))
-    axes = (one for one in own if is_axis(setting, one))
-    return frozenset(setting.text(one) for one in axes if setting.scope(one) is scope)
+@functools.lru_cache(maxsize=1)
+def _axes(setting: Setting) -> Mapping[Scope, set[str]]:
+    """Returns the variables that each function uses as numbers of axes."""
+    found: dict[Scope, set[str]] = defaultdict(set)
+    for one in setting.nodes:
+        if isinstance(one, ast.Name | ast.Attribute) and is_axis(setting, one):
+            found[setting.scope(one)].add(setting.text(one))
+    return found
 
 
 _MOST_KIN = 3
