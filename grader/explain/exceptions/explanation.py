@@ -60,14 +60,13 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     innermost line of the submission.
     """
     last = raised.frames[-1] if raised.frames else None
-    culprit = raised.culprit or last
-    where = Where(plain(culprit.file), culprit.line) if culprit else _where_defined(raised)
+    where = Where(plain(last.file), last.line) if last else _where_defined(raised)
     if raised.missing:
         place = plain(f" ({last.file}:{last.line}: {last.source})") if last else ""
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
     explanation = None if raised.remark else explanation_of(raised)
     told = "\n".join(_lines_of(raised, explanation, call))
-    settled = raised.culprit is not None or (explanation is not None and explanation.settles)
+    settled = explanation is not None and explanation.settles
     return StudentFault(Status.ERROR, told, where, settled)
 
 
@@ -78,7 +77,6 @@ def _where_defined(raised: Raised) -> Where | None:
 
 
 def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None) -> Iterator[str]:
-    culprit = raised.culprit
     text = explanation.message if explanation and explanation.message is not None else None
     last = raised.frames[-1] if raised.frames else None
     place = f"{plain(last.file)}:{last.line}" if last else ""
@@ -88,11 +86,6 @@ def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None
     else:
         yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
-    if culprit is not None and f"{plain(culprit.file)}:{culprit.line}" != place:
-        at = f"{culprit.file}:{culprit.line}"
-        if culprit.function and culprit not in raised.frames:
-            at = f"{culprit.function}, which ends at {at} without a return"
-        yield plain(f"It comes from {at}: {culprit.source}")
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)

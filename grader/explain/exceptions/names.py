@@ -78,8 +78,6 @@ def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
     owner, name = match.groups()
     if owner == "NoneType":
         return _nothing(match, raised)
-    if f"; the property {name} raised " in raised.message:
-        return None
     if raised.suggestion or f"self.{name}" not in (source := source_of(raised)):
         return _meant(raised)
     if _sets(name, source):
@@ -198,15 +196,6 @@ def _uncalled(_: re.Match[str], raised: Raised) -> str:
     )
 
 
-def _not_callable(match: re.Match[str], raised: Raised) -> str:
-    if raised.culprit is not None and raised.culprit.source.startswith("def "):
-        return f"Calling an object of class {match[1]} takes a method __call__ in a plain class."
-    return (
-        f"Round brackets call what stands before them, here a value of type {match[1]}. Should "
-        "they be square, is an operator missing, or does the name hide a function?"
-    )
-
-
 NAMES: tuple[ExceptionKind, ...] = (
     kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
     kind(r"UnboundLocalError: cannot access local variable '(\w+)'", _no_value, settles=True),
@@ -242,7 +231,11 @@ NAMES: tuple[ExceptionKind, ...] = (
         _nothing,
     ),
     kind(r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value", _truth),
-    kind(r"TypeError: '(\w+)' object is not callable", _not_callable),
+    kind(
+        r"TypeError: '(\w+)' object is not callable",
+        "Round brackets call what stands before them, here a value of type {0}. Should they be "
+        "square, is an operator missing, or does the name hide a function?",
+    ),
 )
 
 

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from grader.core.text import ordinal
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import ExceptionKind, kind, names_in_words, shape_of, source_of
-from grader.explain.exceptions.operation import Operation, Side
+from grader.explain.exceptions.operation import Operation
 
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
 _OPERANDS = r"operand (\d)"
-# Reductions whose first argument after the tensor is an axis, and those where it may be one.
-_ALONG = ("sum", "mean", "amax", "amin", "logsumexp")
-_PERHAPS_ALONG = ("max", "min")
-_EXCHANGES = ("transpose", "swapaxes")
+_REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "max", "min")
+_LAST_TWO = 2
 
 
 def _product(match: re.Match[str], raised: Raised) -> str:
@@ -79,7 +77,7 @@ def _broadcast(match: re.Match[str], raised: Raised) -> str:
     return (
         "Shapes are aligned from the right; two axes match if they are equally long, or one of "
         f"them is 1 long. {here}"
-        f"{_elementwise(operation) or _advice(operation) or _the_other_way_round(operation)}"
+        f"{_elementwise(operation) or _advice(operation)}"
     )
 
 
@@ -91,68 +89,47 @@ def _elementwise(operation: Operation) -> str:
     return ""
 
 
-def _the_other_way_round(operation: Operation) -> str:
-    """Returns advice if two tensors have the same last two axes in swapped order."""
-    left, right = operation.shapes() or ([], [])
-    if len(left) > 1 < len(right) and left[-1] != left[-2] and left[-2:] == right[:-3:-1]:
-        one, other = map(ast.unparse, operation.operands)
-        return (
-            f" The last two axes of {one} are {left[-2]} and {left[-1]} long, those of {other} "
-            f"{right[-2]} and {right[-1]}: one is the transpose of the other."
-        )
-    return ""
-
-
 def _advice(operation: Operation) -> str:
-    """Returns advice on unequal shapes, from the code that makes the operation's operands."""
-    for side in operation.sides():
-        is_turned = operation.is_product and side.place == 1
-        for said in (_on_reduction(operation, side), _on_exchange(operation, side, is_turned)):
-            if said:
-                return f"{side.said} {said}"
+    """Returns advice on unequal shapes, from the code of the operation's operands."""
+    for place, node in enumerate(operation.operands):
+        whole = node.value if isinstance(node, ast.Attribute) and node.attr == "T" else None
+        if whole is not None and len(operation.shape(whole) or ()) > _LAST_TWO:
+            name = ast.unparse(whole)
+            return (
+                f" .T reverses all axes of a tensor; {name}.transpose(-2, -1), or {name}.mT, swaps "
+                "only the last two."
+            )
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and _would_fit(operation, place, part):
+                return f" {ast.unparse(part)} drops its axis, unless you pass keepdim=True."
     return ""
 
 
-def _on_reduction(operation: Operation, side: Side) -> str:
-    """Returns advice on a reduction that drops its axis, if the shapes fit with that axis."""
-    for call in ast.walk(side.node):
-        match call:
-            case ast.Call(
-                func=ast.Attribute(value=owner, attr=name), args=arguments, keywords=keywords
-            ) if name in (*_ALONG, *_PERHAPS_ALONG) and ast.unparse(owner) != "self":
-                is_function = ast.unparse(owner) == "torch"
-                along = arguments[1:2] if is_function else arguments[:1]
-                given = {keyword.arg: keyword.value for keyword in keywords}
-                axis = given.get("dim") or given.get("axis")
-                if along and (name in _ALONG or _number(along[0]) is not None):
-                    axis = along[0]
-                is_dropped = "keepdim" not in given and len(arguments) <= is_function + len(along)
-                whole = arguments[0] if is_function and arguments else owner
-                if axis and is_dropped and _fits_if_kept(operation, side, whole, _number(axis)):
-                    return f"{ast.unparse(call)} drops its axis, unless you pass keepdim=True."
-    return ""
+def _would_fit(operation: Operation, place: int, call: ast.Call) -> bool:
+    """Returns whether a call is a reduction that drops an axis with which the shapes would fit.
 
-
-def _fits_if_kept(operation: Operation, side: Side, whole: ast.expr, axis: int | None) -> bool:
-    """Returns whether shapes fit if a reduction keeps its axis, or one if `axis` is None.
-
-    The reduction is of the tensor `whole`. Functions around a tensor mostly keep its shape.
+    Functions around the reduced tensor mostly keep its shape.
     """
-    if len(operation.operands) != 2:
+    match call:
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=own, keywords=keywords) if (
+            name in _REDUCTIONS and ast.unparse(owner) != "self"
+        ):
+            whole, *own = own if ast.unparse(owner) == "torch" and own else (owner, *own)
+        case _:
+            return False
+    named = {keyword.arg: keyword.value for keyword in keywords}
+    axis = named.get("dim") or named.get("axis") or (own[0] if own else None)
+    if axis is None or "keepdim" in named or len(own) > 1 or operation.shape(axis) is not None:
         return False
-    other = operation.operands[1 - side.place]
-    facing = operation.shape(other) if operation.is_product else _shape_within(operation, other)
-    before = [*side.shape] if side.said else _shape_within(operation, whole)
-    if facing is None or before is None:
+    other = _shape_within(operation, operation.operands[1 - place])
+    before = _shape_within(operation, whole)
+    if len(operation.operands) != _LAST_TWO or other is None or before is None:
         return False
-    # A variable's shape lacks the axis already.
-    kept = [
-        [*before[:place], 1, *before[place + (not side.said) :]]
-        for place in range(len(before) + bool(side.said))
-    ]
+    number = _number(axis)
+    kept = [[*before[:at], 1, *before[at + 1 :]] for at in range(len(before))]
     return any(
-        _fit((one, facing)[side.place], (facing, one)[side.place], operation.is_product)
-        for one in (kept if axis is None else kept[axis:][:1])
+        _fit((one, other)[place], (other, one)[place], operation.is_product)
+        for one in (kept if number is None else kept[number:][:1])
     )
 
 
@@ -163,7 +140,7 @@ def _shape_within(operation: Operation, node: ast.expr) -> list[int] | None:
 
 def _fit(left: Sequence[int], right: Sequence[int], is_product: bool) -> bool:
     if is_product:
-        if min(len(left), len(right)) < 2 or left[-1] != right[-2]:
+        if min(len(left), len(right)) < _LAST_TWO or left[-1] != right[-2]:
             return False
         left, right = left[:-2], right[:-2]
     pairs = zip(left[::-1], right[::-1], strict=False)
@@ -176,39 +153,6 @@ def _number(node: ast.expr) -> int | None:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     return value if type(value) is int else None
-
-
-def _on_exchange(operation: Operation, side: Side, is_turned: bool) -> str:
-    """Returns advice on a transposition that swaps other axes than a tensor's last two.
-
-    `is_turned` says that the last two must be swapped, as in the right factor of a product.
-    """
-    match side.node:
-        case ast.Attribute(value=owner, attr="T"):
-            # A transposition keeps the number of axes, so the result's shape tells it too.
-            if len(operation.shape(owner) or side.shape) > 2:
-                held = isinstance(owner, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
-                name = ast.unparse(owner) if held else f"({ast.unparse(owner)})"
-                return (
-                    f".T reverses all axes of a tensor; {name}.transpose(-2, -1), or "
-                    f"{name}.mT, swaps only the last two."
-                )
-        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments) if (
-            is_turned and name in _EXCHANGES
-        ):
-            if ast.unparse(owner) == "torch" and arguments:
-                owner, *arguments = arguments
-            whole = operation.shape(owner) or side.shape
-            numbers = {_number(argument) for argument in arguments}
-            axes = len(whole)
-            last = ({-2, -1}, {axes - 2, axes - 1}, {-2, axes - 1}, {axes - 2, -1})
-            is_another = axes > 2 and None not in numbers and numbers not in last
-            facing = _shape_within(operation, operation.operands[0]) or whole
-            if is_another and (facing[-1] == whole[-1] or numbers & {-1, axes - 1}):
-                return (
-                    "transpose(-2, -1) swaps the last two axes, however many there are before them."
-                )
-    return ""
 
 
 _NAMED_ITEM = re.compile(r"([\w.]+)\[(['\"])(\w+)\2\]")
@@ -238,7 +182,6 @@ def _reshaped(match: re.Match[str], _: Raised) -> str | None:
     return f"{wanted} would be {known} values, and the tensor holds {held}."
 
 
-_LAST_TWO = 2
 # A whole shape on the right; a slice or a product of a shape has another number of parts.
 _WHOLE_SHAPE = re.compile(r"=\s*[\w.]+\.(shape|size\(\))\s*(#.*)?$")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
-import inspect
 import linecache
 import re
 import sys
@@ -17,7 +16,6 @@ from typing import Any, TypeVar
 import torch
 
 from grader.core.wire.calls import MAX_MESSAGE, Frame, Raised
-from grader.worker.exceptions.culprits import culprit
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
     called_by,
@@ -137,7 +135,6 @@ _FILES = 3
 # A debugger without a terminal gives up at the line after the one that called it.
 _DEBUGGERS = ("breakpoint(", "set_trace(")
 _NEAR = 10
-_NO_PROPERTY: tuple[AttributeError | None, str] = (None, "")
 _NULL_BYTES = "source code string cannot contain null bytes"
 
 Found = TypeVar("Found")
@@ -152,10 +149,6 @@ def describe_exception(
     """
     debugging = _is_debugger(exception.__traceback__)
     traces = _own_traces(exception.__traceback__, root)
-    hidden, note = _attempted(lambda: _of_property(exception), _NO_PROPERTY)
-    if hidden is not None:
-        exception = hidden
-        traces = [*traces, *_own_traces(hidden.__traceback__, root)][-_FRAMES:]
     kind = "BdbQuit" if debugging else type(exception).__name__
     frames = _own_frames(exception, traces, root, debugging)
     innermost = traces[-1] if traces else None
@@ -163,7 +156,7 @@ def describe_exception(
     raising = None if isinstance(exception, SyntaxError) else innermost
     # Torch raises NotImplementedError too, where a kernel is missing.
     is_deliberate = bool(frames) and frames[-1].source.startswith("raise")
-    note = note or _attempted(lambda: _not_text(exception, root), "")
+    note = _attempted(lambda: _not_text(exception, root), "")
     return Raised(
         kind=kind[:100],
         message="" if debugging else (_message(exception) + note)[:MAX_MESSAGE],
@@ -171,7 +164,6 @@ def describe_exception(
         missing=isinstance(exception, NotImplementedError) and is_deliberate,
         expression=_attempted(lambda: _expression(raising) if raising else "", ""),
         operands=_attempted(lambda: operands_of(raising) if raising else (), ()),
-        culprit=_attempted(lambda: culprit(exception, traces, root), None),
         column=_attempted(lambda: _column(exception), 0),
         accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
         suggestion=_attempted(lambda: suggestion(exception, root), "")[:100],
@@ -205,29 +197,6 @@ def _message(exception: BaseException) -> str:
         return _MANY_KEYS.sub(r"\1…", text) if len(text) > MAX_MESSAGE else text
     except BaseException as second:
         return f"(its text cannot be shown: printing it raised {type(second).__name__})"
-
-
-def _of_property(exception: BaseException) -> tuple[AttributeError | None, str]:
-    """Returns the exception of a module's property, which torch hides by its own, and a note.
-
-    Runs the property again; the exception is None if it raises none this time.
-    """
-    if not isinstance(exception, AttributeError) or not isinstance(exception.obj, torch.nn.Module):
-        return _NO_PROPERTY
-    owner, name = type(exception.obj), exception.name or ""
-    getter = inspect.getattr_static(owner, name, None)
-    if not str(exception).endswith(f" has no attribute '{name}'") or not hasattr(getter, "__get__"):
-        return _NO_PROPERTY
-    note = (
-        f"; the property {name} raised AttributeError, and torch says only that {name} is missing"
-    )
-    try:
-        getter.__get__(exception.obj, owner)
-    except AttributeError as hidden:
-        return _of_property(hidden)[0] or hidden, note
-    except BaseException:
-        pass
-    return None, note
 
 
 def _not_text(exception: BaseException, root: Path) -> str:

@@ -131,11 +131,6 @@ NAMED = [
         "Is self.w set in __init__ under another name, or only later?",
     ),
     (
-        f"{NO_ATTRIBUTE.format('Net')}; the property w raised AttributeError, and torch says …",
-        {"source": "return self.w"},
-        None,
-    ),
-    (
         NO_ATTRIBUTE.format("Net"),
         {"source": "return self.w(x)"},
         "Is self.w defined in this class, or set in __init__, under another name?",
@@ -237,17 +232,9 @@ NAMED = [
     ),
     (
         "TypeError: 'Net' object is not callable",
-        {"culprit": Frame("a.py", 9, "Net", "def _call_(self, x):")},
-        "Calling an object of class Net takes a method __call__ in a plain class.",
-    ),
-    *(
-        (
-            "TypeError: 'Tensor' object is not callable",
-            {"culprit": culprit},
-            "Round brackets call what stands before them, here a value of type Tensor. Should "
-            "they be square, is an operator missing, or does the name hide a function?",
-        )
-        for culprit in (None, Frame("a.py", 9, "f", "size = x"))
+        {},
+        "Round brackets call what stands before them, here a value of type Net. Should they be "
+        "square, is an operator missing, or does the name hide a function?",
     ),
     (
         'TypeError: can only concatenate list (not "tuple") to list',

@@ -76,11 +76,6 @@ RAISED = [
         "Here axis -1 is 3 in one tensor and 4 in the other.",
     ),
     (
-        "other = x.T\nreturn x + other",
-        "The last two axes of x are 2 and 3 long, those of other 3 and 2: one is the "
-        "transpose of the other.",
-    ),
-    (
         "heads = 2\nreturn x.view(2, heads, 3)",
         "with x = float32[2, 3], heads = 2",
         "[2, 2, 3] would be 12 values, and the tensor holds 6.",
@@ -88,20 +83,8 @@ RAISED = [
     ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless you pass keepdim=True."),
     ("d = 1\nreturn torch.exp(x) / torch.exp(x).sum(dim=d)", "unless you pass keepdim=True."),
     (
-        "q = x[None, None]\nreturn q @ q.transpose(1, 2)",
-        "transpose(-2, -1) swaps the last two axes",
-    ),
-    (
         "q = x[None]\nreturn q @ q.T",
         ".T reverses all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps only the last two",
-    ),
-    (
-        "q = x[None]\nturned = q.T\nreturn q @ turned",
-        "turned is made at adapters.py:16: turned = q.T. .T reverses all axes",
-    ),
-    (
-        "total = x.sum(-1)\nreturn x / total",
-        "total is made at adapters.py:15: total = x.sum(-1). x.sum(-1) drops its axis",
     ),
     (
         "y = torch.ones(3, 5)\nreturn x * y",
@@ -187,7 +170,6 @@ RAISED = [
     ),
     (
         "mask = None\ndef made(x, mask):\n    x + 1\nreturn made(x, mask) @ x",
-        "It comes from made, which ends at adapters.py:17 without a return: x + 1",
         "Something there is None, as is what a function without a return gives.",
     ),
     ("if x:\n    return x", "with x = float32[2, 3]", "write x is None or x is not None"),
