@@ -125,16 +125,8 @@ SUGGESTIONS = [
     ("torch_ = 1\n    print(tortch)\n    tortch = 1", "torch_"),
     ("return x.reshap(3)", "reshape"),
     ("return x.quite_unlike_everything", ""),
-    ("from torch import softmx", "softmax"),
-    ("from beside import holder", "holders"),
-    ("from beside import quite_unlike_everything", ""),
     ("import absent_one", ""),
     ("return [][3]", ""),
-    ("sizes = {'fc.weight': 1, 2: 3}\n    return sizes['fc.weigth']", "fc.weight"),
-    ("sizes = {'fc.weight': 1}\n    return sizes['conv']", ""),
-    ("sizes = {'fc.weight': 1}\n    return sizes[3]", ""),
-    ("sizes = {'fc.weight': 1}\n    return sizes.pop('fc.weigth')", ""),
-    ("self = nn.ModuleDict({'conv': nn.ReLU()})\n    return self['cnov']", "conv"),
     ("raise KeyError", ""),
     ("return Net().size()\nclass Net:\n    n = 3\n    def size(self): return n", "self.n"),
     ("return Net().size()\nclass Net:\n    def __init__(self): self.n = 3\n"
@@ -144,30 +136,19 @@ SUGGESTIONS = [
      "    def size(self): return inner", "self.inner"),
     ("return Net().size()\nclass Net(nn.Module):\n    def size(self): return parameterz()", ""),
     ("return Net().size()\nclass Net(nn.Module):\n    def size(self): return named_buffers()", ""),
-    ("return beside.x", "import beside"),
-    ("import beside as b\n    return holders()", "from beside import holders"),
-    ("import beside as b, other as o\n    return both()", ""),
-    ("import beside as b\n    return Path('a')", ""),
 ]  # fmt: skip
-BESIDE = "from pathlib import Path\nx = 1\ndef holders(): 0\ndef both(): 0\n"
 
 
 @pytest.mark.parametrize(("body", "known"), SUGGESTIONS)
 def test_a_name_that_was_not_found_has_a_suggestion(described, body, known):
-    """It is a similar name, an attribute, or the import that is missing."""
-    files = {"beside": BESIDE, "other": "def both(): 0\n"}
-    assert described(f"def run(x):\n    {body}\n", **files).suggestion == known
+    """It is a similar name, or an attribute."""
+    assert described(f"def run(x):\n    {body}\n").suggestion == known
 
 
-def test_a_raised_name_without_a_frame_has_no_suggestion(tmp_path):
-    assert suggestion(NameError("no", name="lenn"), tmp_path) == ""
-    assert suggestion(AttributeError("no", name="appnd", obj=[]), tmp_path) == "append"
-    assert suggestion(AttributeError("no"), tmp_path) == ""
-
-
-def test_a_name_whose_halves_are_swapped_is_suggested(tmp_path):
-    assert suggestion(AttributeError("no", name="mulmat", obj=torch), tmp_path) == "matmul"
-    assert suggestion(AttributeError("no", name="mulmta", obj=torch.nn), tmp_path) == ""
+def test_a_raised_name_without_a_frame_has_no_suggestion():
+    assert suggestion(NameError("no", name="lenn")) == ""
+    assert suggestion(AttributeError("no", name="appnd", obj=[])) == "append"
+    assert suggestion(AttributeError("no")) == ""
 
 
 OPERANDS = [
