@@ -23,22 +23,14 @@ NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # Marks a test that still fails after the change that fixes other tests of its exercise.
 STAYS_WRONG = "Still fails after one change of "
-# Marks a line whose change fixes a test only if another mistake is fixed too.
-ONE_OF_TWO = "This is one of two mistakes."
 # Ends the headline of a test that fails only on inputs that the explainer does not have.
 ON_NEW_INPUTS = "fails on the new random inputs used for grading"
-PASSES_AT_HOME = f"passes your tests but {ON_NEW_INPUTS}"
-# Begins the line that lists the right steps of a test's call.
-STEPS_TOLD = "Right so far: "
 # Begins the line below the headline that counts wrong values; the headline differs by case.
 _COUNTED = re.compile(r"\d+ of \d+ values in ")
 # The name of the answer, or of its part, in that line.
 _COUNTED_IN = re.compile(r"(?<= values in ).*?(?= are wrong\b)")
-_WRONG_VALUES = "wrong values"
 # Ends a first line of a public test, which shows the expected value; hidden tests do not.
 _EXPECTED = re.compile(r": [^:,]* was expected$")
-# The first words of a failed comparison; the words after them name arguments.
-_TELLING_WORDS = 3
 # Begins advice that names a thing to check, and not a fault.
 _TO_CHECK = "Check "
 # The characters of a message that are read: a submission can raise a message of any length.
@@ -118,33 +110,21 @@ class FailedTest:
     @property
     def kind(self) -> str:
         """Returns the line that only differs in numbers between wrong answers of one kind."""
-        return self._second_line if _COUNTED.match(self._second_line) else self.outcome
+        return self._second_line if self.counts_values else self.outcome
 
     @property
-    def way(self) -> str:
-        """Returns how the test failed, without inputs, arguments and the exercise's name."""
-        if self.status not in (Status.FAILED, Status.ERROR):
-            return str(self.status)
-        said = _PLACE.sub("", self.headline).rpartition(NOT_CALLED)[2]
-        said = _without_inputs(said.replace(self.exercise, ""))
-        if self.status is Status.ERROR:
-            return said
-        is_counted = _COUNTED.match(self._second_line)
-        return _WRONG_VALUES if is_counted else " ".join(said.split()[:_TELLING_WORDS])
+    def counts_values(self) -> bool:
+        """Returns whether the line below the headline counts wrong values."""
+        return _COUNTED.match(self._second_line) is not None
 
-    def line(self, beginning: str) -> str | None:
-        """Returns the line that begins like this; never the headline.
+    @property
+    def is_apart(self) -> bool:
+        """Returns whether the test still failed after a change that fixes others.
 
         A submission can choose the headline, with an exception. The explainer writes all other
         lines, or indents them.
         """
-        below = self.message.split("\n")[1:]
-        return next((one for one in below if one.startswith(beginning)), None)
-
-    @property
-    def is_apart(self) -> bool:
-        """Returns whether the test still failed after a change that fixes others."""
-        return self.line(STAYS_WRONG) is not None
+        return any(one.startswith(STAYS_WRONG) for one in self.message.split("\n")[1:])
 
     @property
     def is_on_new_inputs(self) -> bool:
@@ -457,7 +437,7 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
 
 def _is_no_answer(test: FailedTest) -> bool:
     """Returns whether a test of efficiency or discipline failed, and not for wrong values."""
-    return test.aspect in (*COUNTED_ASPECTS, Aspect.DISCIPLINE) and test.way != _WRONG_VALUES
+    return test.aspect in (*COUNTED_ASPECTS, Aspect.DISCIPLINE) and not test.counts_values
 
 
 def _is_on_new_inputs(group: Sequence[FailedTest]) -> bool:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from grader.core.causes import ONE_OF_TWO
 from grader.core.text import enumerated
 
 _NUMBER, _NUMBERS = "a number", "a constant"
@@ -73,7 +72,7 @@ def proof(
         said = f"changing {which}{alone} fixes all failed tests of the exercise."
     else:
         said = f"changing {which} fixes this test."
-    second = f"{ONE_OF_TWO} With the other ({other}) fixed, {said}"
+    second = f"This is one of two mistakes. With the other ({other}) fixed, {said}"
     told = sources if is_one else map(": ".join, zip(changes, sources, strict=True))
     more = (source for _, source in ons[0]) if is_one else ()
     return "\n    ".join([second if other else _begun(said), *told, *more])

@@ -12,7 +12,6 @@ from itertools import filterfalse
 
 import torch
 
-from grader.core.causes import STEPS_TOLD
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.text import enumerated, one_line
 from grader.core.verdict import TELLING_ASPECTS, Aspect
@@ -35,6 +34,9 @@ from grader.explain.step_roles import Sighting, misplaced
 from grader.testing.course import AND
 from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
+
+# Begins the line that lists the right steps of a test's call.
+_STEPS_TOLD = "Right so far: "
 
 
 def first_strange(records: Iterable[Record]) -> Line | None:
@@ -153,7 +155,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     named = "The result is wrong." if wrong == RESULT else said
     unseen = [step.name for step in before if not step.right]
     also = f" Not recognised before it: {_listed(unseen)}." if unseen else ""
-    return f"{STEPS_TOLD}{_listed(right)}. {named}{also}"
+    return f"{_STEPS_TOLD}{_listed(right)}. {named}{also}"
 
 
 def _unloaded_in_words(one: Unloaded) -> str:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import functools
 import importlib
 import importlib.util
-import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 
 import jaxtyping
 
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
-from grader.core.names import is_adapter, nearest
 from grader.core.points import TAKEN_OFF, WISH, CourseWorth, hundredths
 from grader.core.wire.calls import Answer, Call, CallDecoder, CallEncoder, Raised, Use
 from grader.core.wire.frames import received
@@ -74,23 +70,6 @@ class Home:
     calls: DirectCalls
     exercises: Mapping[str, float]
     shows_edits: bool
-
-    def absent(self) -> Mapping[str, str]:
-        """Returns missing adapters, each with the nearest name of `adapters.py` that may mean it.
-
-        The function of that name takes the adapter's parameters, and the program never uses it.
-        """
-        defined = {name: one for name, one in vars(self.calls.adapters).items() if is_adapter(name)}
-        spare = {name: one for name, one in defined.items() if name not in self.exercises}
-        lacking = (name for name in self.exercises if name not in defined)
-        found = {name: nearest(name, spare) for name in lacking if spare}
-        return {
-            name: near
-            for name, near in found.items()
-            if near
-            and _takes(spare[near], self.bench.contract.get(name))
-            and not _is_used(near, spare[near])
-        }
 
     def worth(self) -> CourseWorth:
         """Returns the points of all public tests, and those of the assignment."""
@@ -253,28 +232,6 @@ class _HandedOn:
     content: Value
     copy: Reimport
     living: Living
-
-
-def _takes(function: Callable[..., object], adapter: Adapter | None) -> bool:
-    """Returns whether a function accepts the parameters of an adapter, by name."""
-    if adapter is None or not isinstance(function, FunctionType):
-        return False
-    try:
-        inspect.signature(function).bind(**dict.fromkeys(adapter.parameters))
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _is_used(name: str, function: object) -> bool:
-    """Returns whether a module that holds a function reads its name."""
-    modules = [one for one in sys.modules.values() if isinstance(one, ModuleType)]
-    for module in [one for one in modules if vars(one).get(name) is function]:
-        with contextlib.suppress(OSError, TypeError, SyntaxError):  # it has no source
-            nodes = ast.walk(ast.parse(inspect.getsource(module)))
-            if any(name in (getattr(it, "id", ""), getattr(it, "attr", "")) for it in nodes):
-                return True
-    return False
 
 
 def _give_way(raised: Raised, is_own: bool) -> None:

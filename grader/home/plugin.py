@@ -14,7 +14,7 @@ from grader.home.causes import Reasons
 from grader.home.failure import Failure
 from grader.home.repair import QUICK, UNHURRIED
 from grader.home.report import STUB, HomeReport
-from grader.home.summary import Folding, NothingRan, Summary
+from grader.home.summary import Folding, Summary
 from grader.testing.plugin import BENCH, CALL_TIMEOUT, LOCATE
 
 
@@ -102,13 +102,12 @@ def pytest_configure(config: pytest.Config) -> None:
     folding = Folding(verbose)
     order = list(home.exercises)
     counts, notes = report.exercise_counts, report.notes
-    summary = Summary(folding, order, counts, notes, home.worth, home.absent())
+    summary = Summary(folding, order, counts, notes, home.worth)
     for name, plugin in {
         "report": report,
         "folding": folding,
         "summary": summary,
         "several-processes": SeveralProcesses(),
         "greeting": Greeting(order),
-        "nothing-ran": NothingRan([name.partition("_")[2] or name for name in order]),
     }.items():
         config.pluginmanager.register(plugin, f"grader-home-{name}")

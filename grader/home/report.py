@@ -16,7 +16,7 @@ from grader.core.points import hundredths
 from grader.core.verdict import Aspect, Status
 from grader.home.bench import Home
 from grader.home.causes import Reasons
-from grader.home.failure import Failure, ink_for, picture
+from grader.home.failure import Failure
 from grader.home.summary import MISSING, ExerciseCounts
 from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
 from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
@@ -121,7 +121,6 @@ class HomeReport:
         return report
 
     def _failure(self, item: pytest.Item, belongs: Membership, exception: BaseException) -> Failure:
-        drawing: list[str] = []
         status = Status.FAILED
         where = None
         if isinstance(exception, StudentFault | WrongNumbers | WrongForm):
@@ -130,9 +129,6 @@ class HomeReport:
             message, status = exception.message, exception.status
         elif isinstance(exception, WrongNumbers):
             message = str(exception) if self._verbose else exception.words
-            if self._verbose:
-                ink = ink_for(getattr(sys.__stdout__, "encoding", None))
-                drawing = picture(exception.comparison, exception.axes, ink)
         elif isinstance(exception, WrongParts):
             message = exception.in_full if self._verbose else str(exception)
         elif isinstance(exception, CaseExhausted):
@@ -152,7 +148,7 @@ class HomeReport:
             places=() if where is None else ((where.file, where.line),),
         )
         place = (path, (line or 0) + 1)
-        return Failure(subject_of(item), said, place, drawing=drawing)
+        return Failure(subject_of(item), said, place)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

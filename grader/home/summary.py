@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from shutil import get_terminal_size
 
 import pytest
 
-from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, causes, counted
-from grader.core.names import nearest
 from grader.core.points import TAKEN_OFF, WITH_VALUES, CourseWorth, Gate, points_of
 from grader.core.text import quantity
 from grader.core.verdict import name_of_test
 from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
-from grader.home.screen import PrintedCause, Screen
 
 PASSED, MISSING = "passed", "missing"
 
@@ -81,13 +79,6 @@ def table(exercise_counts: Mapping[str, ExerciseCounts], all_rows: bool) -> list
     return [f"{name:<{width}}  {counts.in_words()}" for name, counts in shown.items()]
 
 
-def folded(rows: Sequence[str], most: int) -> Sequence[str]:
-    """Returns at most `most` rows of a table; the last one counts those left out."""
-    if len(rows) <= most:
-        return rows
-    return [*rows[: most - 1], f"and {len(rows) - most + 1} more exercises with failed tests"]
-
-
 def not_in_table(exercise_counts: Mapping[str, ExerciseCounts]) -> Iterator[str]:
     """Yields a line for all exercises that are right, and one for those that are missing."""
     right = sum(counts.is_right for counts in exercise_counts.values())
@@ -130,13 +121,14 @@ _HEADLINES_ONLY = ("no", "line")
 _LISTED_BY_DEFAULT = "fE"
 # Code stands deeper than the text of a failure.
 _INDENT = " " * 4
-# Rows that the table of exercises keeps when causes need the room.
-_FEWEST_ROWS = 3
 # Exercises that a note names.
 _MOST_NOTED = 3
 _COSTLY = (
     "Every public test passes, but these points do not count what the notes above cost: change "
     "that first."
+)
+_DONE = (
+    "Done: every public test passes. Hand in `adapters.py` and `assignment/` as your course says."
 )
 
 Failures = dict[str, Failure]
@@ -194,17 +186,13 @@ def _printed(report: pytest.TestReport, which: str) -> Iterator[str]:
 
 @dataclass(eq=False)
 class Summary:
-    """The causes of failures, and a line for each exercise.
-
-    `absent` are the missing adapters, each with the nearest name in `adapters.py`.
-    """
+    """The causes of failures, and a line for each exercise."""
 
     folding: Folding
     order: Sequence[str]
     exercise_counts: Mapping[str, ExerciseCounts]
     notes: Mapping[str, Mapping[str, None]]
     worth: Callable[[], CourseWorth]
-    absent: Mapping[str, str]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Writes the causes, the exercises and the remarks."""
@@ -213,43 +201,28 @@ class Summary:
         found = causes((one.said for one in failures.values()), self.order, builds_on)
         shown = terminalreporter.config.getoption("tbstyle")
         in_full = not verbose and shown not in _HEADLINES_ONLY
-        told = [*_told(found, failures, self.folding.printed, in_full)]
-        all_rows = verbose or not found
-        rows: Sequence[str] = table(self.exercise_counts, all_rows)
-        below = [] if all_rows else [*not_in_table(self.exercise_counts)]
-        noted = [*self._noted()]
-        if found and not verbose and len(noted) > 1:
-            noted = [noted[0], f"and {len(noted) - 1} more to note: `pytest -v` shows all"]
-        for remark in (*noted, *self._remarks(terminalreporter.config.rootpath)):
-            below += ["", remark]
-        screen = Screen(terminalreporter)
         if found:
-            tests = sum(counts.outcomes.total() for counts in self.exercise_counts.values())
-            left = screen.rows_left(tests, *below)
             terminalreporter.section(counted(found))
-            lines = [line for one in told for line in one.head]
-            if in_full:
-                lines = screen.fitted(told, left - min(len(rows), _FEWEST_ROWS))
-            for line, style in lines:
-                screen.show(line, style)
-            left -= screen.rows_of(*(line for line, _ in lines))
-            rows = rows if all_rows else folded(rows, max(left, _FEWEST_ROWS))
+            for line, style in _told(found, failures, self.folding.printed, in_full):
+                _show(terminalreporter, line, style)
         if self.exercise_counts:
             terminalreporter.section("exercises")
-            for line in (*rows, *below):
-                screen.show(line)
+            all_rows = verbose or not found
+            below = [] if all_rows else [*not_in_table(self.exercise_counts)]
+            for remark in (*self._noted(), *self._remarks()):
+                below += ["", remark]
+            for line in (*table(self.exercise_counts, all_rows), *below):
+                _show(terminalreporter, line)
         self.folding.unfold(terminalreporter)
 
     def _noted(self) -> Iterator[str]:
-        """Yields notes that belong to no failure: misnamed adapters, remarks on exercises."""
-        for name, near in self.absent.items():
-            yield f"adapters.py has no {name}; it has {near}: rename it."
+        """Yields the notes on exercises, which belong to no failure."""
         for text, exercises in self.notes.items():
             others = len(exercises) - _MOST_NOTED
             more = f" and {others} more" if others > 0 else ""
             yield f"Note on {', '.join([*exercises][:_MOST_NOTED])}{more}: {text}."
 
-    def _remarks(self, root: Path) -> Iterator[str]:
+    def _remarks(self) -> Iterator[str]:
         """Yields remarks on the whole run: the points, the next step."""
         worth = self.worth()
         points = "\n".join(in_all(self.exercise_counts, worth))
@@ -259,33 +232,45 @@ class Summary:
         if carried >= worth.public and all(
             counts.is_right for counts in self.exercise_counts.values()
         ):
-            is_costly = any(TAKEN_OFF in text for text in self.notes)
-            yield _COSTLY if is_costly else handing_in(root)
+            yield _COSTLY if any(TAKEN_OFF in text for text in self.notes) else _DONE
+
+
+def _show(terminalreporter: pytest.TerminalReporter, text: str, style: str = "") -> None:
+    """Writes a text, broken between words at the width of the terminal."""
+    width, markup = get_terminal_size().columns, {style: True} if style else {}
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        for row in textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]:
+            terminalreporter.write_line(row, **markup)
 
 
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
-) -> Iterator[PrintedCause]:
-    """Yields the causes with their hints, the first few with an example failure.
+) -> Iterator[tuple[str, str]]:
+    """Yields lines, each with its style: causes with their hints, the first ones with an example.
 
     The first cause without a line says how the search for lines ended.
     """
     without = (one for one in found if not one.places and failures[one.shown.id].search)
     searched = next(without, None)
     for number, cause in enumerate(found, 1):
+        if in_full and number > 1:
+            yield "", ""
         first = f"{number}. " if len(found) > 1 else ""
-        head = [(f"{first}{cause.headline}", "red")]
-        more = [failures[cause.shown.id].search] if cause is searched else []
-        if not in_full:
-            yield PrintedCause([*head, *((line, "") for line in more)])
-            continue
-        if cause.hint:
-            hint = f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint
-            head.append((hint, "yellow"))
-        details: list[str] = []
-        if number <= _MOST_IN_FULL:
-            details = [*_example(cause, failures, printed), *remarks(cause)]
-        yield PrintedCause(head, details, [*_extent(cause), *more])
+        yield f"{first}{cause.headline}", "red"
+        if in_full and cause.hint:
+            yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
+        if in_full:
+            details = _example(cause, failures, printed) if number <= _MOST_IN_FULL else ()
+            yield from ((line, "") for line in (*details, *_extent(cause)))
+        if cause is searched:
+            yield failures[cause.shown.id].search, ""
 
 
 def _example(
@@ -315,34 +300,3 @@ def _extent(cause: Cause) -> Iterator[str]:
     if len(cause.tests) > 1:
         where = quantity(len(cause.exercises), "exercise")
         yield f"Fails {len(cause.tests)} tests in {where}: `pytest -v` shows each."
-
-
-_README, _HANDING_IN = "README.md", "## Handing in"
-
-
-def handing_in(root: Path) -> str:
-    """Returns the closing sentence for a run in which every public test passes."""
-    try:
-        is_told = _HANDING_IN in (root / _README).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        is_told = False
-    how = f": {_README} says how, under “Handing in”" if is_told else " as your course says"
-    return f"Done: every public test passes. Hand in `adapters.py` and `assignment/`{how}."
-
-
-class NothingRan:
-    """A suggestion for when `-k` selects no test; `names` are the words to choose from."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Writes the suggestion if every test was deselected."""
-        word = terminalreporter.config.getoption("keyword")
-        if not word or {*terminalreporter.stats} - {"deselected", "warnings"}:
-            return
-        near = nearest(word, self._names)
-        meant = f" Did you mean `pytest -k {near}`?" if near else ""
-        terminalreporter.write_line(f"No test matches `-k {word}`.{meant}", yellow=True)
-        terminalreporter.write_line("`pytest --collect-only -q` lists all tests.")

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
-from grader.core.cause_remarks import remarks
 from grader.core.causes import Cause, FailedTest, causes, has_place
 from grader.core.names import several
 from grader.core.points import OF_THE_VALUES, WITH_VALUES, Gate, hundredths, points_of, total
@@ -81,16 +80,15 @@ def paragraph(cause: Cause, longest: int = _LONGEST_TITLE) -> Iterator[str]:
 
 
 def message_below(cause: Cause, longest: int = _LONGEST_TITLE) -> str:
-    """Returns the shown test's message, and remarks on tests that the title does not describe.
+    """Returns the shown test's message.
 
-    The message's first line is left out if the title, of `longest` characters, says it in full.
+    Its first line is left out if the title, of `longest` characters, says it in full.
     """
     message = cause.shown.message
     if cause.mistake is None and len(cause.title) <= longest:
         message = message.partition("\n")[2]
         message = f"at {cause.other_place}\n{message}" if cause.other_place else message
-    further = (one_line(one, _LONGEST) for one in remarks(cause))
-    return "\n".join(filter(None, [message, *further]))
+    return message
 
 
 def extent(cause: Cause) -> str:

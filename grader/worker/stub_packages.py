@@ -13,10 +13,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from opcode import opmap
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
-from grader.worker.exceptions.raising import AbsentModule
 from grader.worker.multiprocessing.processes import inherited
 
 _OPERATORS = (
@@ -104,7 +103,7 @@ for _operation in _OPERATORS:
     setattr(Stub, f"__{_operation}__", _operator(_operation))
 
 
-class StubModule(AbsentModule):
+class StubModule(ModuleType):
     """An absent module with an object for each name; some names of it may work."""
 
     _kind = Stub

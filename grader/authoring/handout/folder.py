@@ -115,7 +115,7 @@ Fill in the functions in `assignment/`, then run `pytest`: it tells you what is 
 ## While you work
 
     pytest -x          # stop at the first failure; unwritten exercises do not count
-    pytest -v          # every test by name; failures with numbers and a picture
+    pytest -v          # every test by name; failures with numbers
     pytest --locate    # takes as long as it needs to find the line to change
 
 To have the tests run each time that you save a file, install

@@ -153,22 +153,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A name in the expression that raised, and what it stood for: `Q`, `float32[2, 5, 8]`.
-
-    `made` is the statement of the same function that set it last, at `line`, if that is plain.
-    """
+    """A name in the expression that raised, and what it stood for: `Q`, `float32[2, 5, 8]`."""
 
     name: Annotated[str, OnOneLine(60)]
     words: Annotated[str, OnOneLine(200)]
-    made: Annotated[str, OnOneLine(200)] = ""
-    line: LineNumber = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
     """An exception, as text. `frames` are the submission's own, innermost last.
 
-    `culprit` is the line to fix, where that is plainly another one.
     The innermost frame gives the `expression` that raised, its `operands`, the column of a syntax
     error (from 1), and for wrong arguments what the called function `accepts`.
     `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
@@ -183,7 +177,6 @@ class Raised:
     missing: bool = False
     expression: Annotated[str, OnOneLine(300)] = ""
     operands: Annotated[tuple[Operand, ...], AtMost(MAX_OPERANDS)] = ()
-    culprit: Frame | None = None
     column: LineNumber = 0
     accepts: Annotated[str, OnOneLine(500)] = ""
     suggestion: Name = ""

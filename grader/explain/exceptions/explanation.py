@@ -11,8 +11,8 @@ from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Value, in_words
-from grader.explain.exceptions.calls import ANNOTATIONS, ARGUMENTS, AUTOGRAD
-from grader.explain.exceptions.kinds import ExceptionKind, Explanation, names_in_words, source_of
+from grader.explain.exceptions.calls import ARGUMENTS, AUTOGRAD
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, source_of
 from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
 from grader.explain.exceptions.python_versions import needed_python
 from grader.explain.exceptions.sizes import SIZES
@@ -20,9 +20,8 @@ from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS, STATE_D
 from grader.testing.handles.scripts import REMARK, in_two_processes
 from grader.testing.outcome import StudentFault
 
-# In order. Messages of type checkers and libraries may quote any text, so their kinds come first.
+# In order. Messages of libraries may quote any text, so their kinds come first.
 KINDS: tuple[ExceptionKind, ...] = (
-    *ANNOTATIONS,
     *PATTERNS,
     *STATE_DICT,
     *DEVICES,
@@ -50,7 +49,6 @@ _MESSAGE, _BEGINNING = 300, 200
 _WORD_BEGUN, _WORD_ENDED = re.compile(r"(?<=\s)\S{1,20}$"), re.compile(r"^\S{1,20}(?=\s)")
 _ARGUMENTS = 500
 _LINES, _LINE = 10, 120
-_METHODS = 3
 
 
 def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentFault:
@@ -60,14 +58,13 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     innermost line of the submission.
     """
     last = raised.frames[-1] if raised.frames else None
-    culprit = raised.culprit or last
-    where = Where(plain(culprit.file), culprit.line) if culprit else _where_defined(raised)
+    where = Where(plain(last.file), last.line) if last else _where_defined(raised)
     if raised.missing:
         place = plain(f" ({last.file}:{last.line}: {last.source})") if last else ""
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
     explanation = None if raised.remark else explanation_of(raised)
     told = "\n".join(_lines_of(raised, explanation, call))
-    settled = raised.culprit is not None or (explanation is not None and explanation.settles)
+    settled = explanation is not None and explanation.settles
     return StudentFault(Status.ERROR, told, where, settled)
 
 
@@ -78,7 +75,6 @@ def _where_defined(raised: Raised) -> Where | None:
 
 
 def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None) -> Iterator[str]:
-    culprit = raised.culprit
     text = explanation.message if explanation and explanation.message is not None else None
     last = raised.frames[-1] if raised.frames else None
     place = f"{plain(last.file)}:{last.line}" if last else ""
@@ -88,11 +84,6 @@ def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None
     else:
         yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
-    if culprit is not None and f"{plain(culprit.file)}:{culprit.line}" != place:
-        at = f"{culprit.file}:{culprit.line}"
-        if culprit.function and culprit not in raised.frames:
-            at = f"{culprit.function}, which ends at {at} without a return"
-        yield plain(f"It comes from {at}: {culprit.source}")
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)
@@ -143,17 +134,8 @@ def call_in_words(call: Call) -> str:
     if step.doing is Doing.MAKE:
         return f"{said}, and then looked at the files"
     if step.doing is Doing.NEXT:
-        return f"{said}, and asked for item {step.times} of {_iterated_in_words(call, step)}"
-    return f"{said}, and then {_step_in_words(step)}{_after_others(call, step)}"
-
-
-def _after_others(call: Call, step: Step) -> str:
-    """Returns the other methods that were called before on the same object, in words."""
-    before = (one for one in call.steps if one.doing is Doing.CALL and one.on == step.on)
-    names = dict.fromkeys(one.name for one in before if one.name and one.name != step.name)
-    if not step.name or not names:
-        return ""
-    return f", after its {names_in_words([*names], _METHODS)}"
+        return f"{said}, and asked for item {step.times} of what it gave"
+    return f"{said}, and then {_step_in_words(step)}"
 
 
 def _step_in_words(step: Step) -> str:
@@ -162,12 +144,6 @@ def _step_in_words(step: Step) -> str:
         return what
     given = _arguments_in_words(step.positional, step.keywords)
     return f"{what}({given})" if step.name else f"{what} with ({given})"
-
-
-def _iterated_in_words(call: Call, step: Step) -> str:
-    """Returns the step that gave what is iterated, in words."""
-    made = call.steps[call.steps[step.on].on]
-    return "what it gave" if made.doing is Doing.ASK else _step_in_words(made)
 
 
 def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Value]) -> str:

@@ -1,4 +1,4 @@
-"""The operation that raised: its syntax, its operands' shapes, and the code that made them.
+"""The operation that raised: its syntax and its operands' shapes.
 
 A line may hold several operations. Only the one that raised explains the exception.
 """
@@ -6,7 +6,6 @@ A line may hold several operations. Only the one that raised explains the except
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.core.wire.calls import Operand, Raised
@@ -14,20 +13,6 @@ from grader.explain.exceptions.kinds import shape_of
 
 _PRODUCTS = ("matmul", "mm", "bmm")
 _OPERATORS = {ast.MatMult: "@", ast.Mult: "*"}
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """An operand of an operation, or the expression that its variable was set to.
-
-    `place` counts the operands. `said` names the line that set the variable; it is empty for code
-    in the operation itself. `shape` is the shape of a variable that is a tensor.
-    """
-
-    place: int
-    node: ast.expr
-    shape: Sequence[int] = ()
-    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,31 +72,9 @@ class Operation:
         operand = self._operand(node)
         return None if operand is None else shape_of(operand)
 
-    def sides(self) -> Iterator[Side]:
-        """Yields each operand, or for a known variable the expression that it was set to."""
-        for place, node in enumerate(self.operands):
-            operand = self._operand(node)
-            if operand is None or not operand.made:
-                yield Side(place, node)
-                continue
-            value = _value_in(operand.made)
-            if value is not None:
-                yield Side(place, value, shape_of(operand) or (), f" {self._set_at(operand)}")
-
     def _operand(self, node: ast.expr) -> Operand | None:
         name = ast.unparse(node)
         return next((one for one in self.raised.operands if one.name == name), None)
-
-    def _set_at(self, operand: Operand) -> str:
-        frames = self.raised.frames
-        file = f"{frames[-1].file}:" if frames else "line "
-        return f"{operand.name} is made at {file}{operand.line}: {operand.made}."
-
-
-def _value_in(statement: str) -> ast.expr | None:
-    """Returns the expression that a statement assigns, or None."""
-    node = parsed_statement(statement)
-    return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
 
 
 def parsed_statement(text: str) -> ast.stmt | None:

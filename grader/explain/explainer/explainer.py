@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from grader.core.causes import ON_NEW_INPUTS, PASSES_AT_HOME
+from grader.core.causes import ON_NEW_INPUTS
 from grader.core.evidence import Evidence, StepWalk
 from grader.core.explanation import Told, Words, WrongAnswers
 from grader.core.text import plain
@@ -53,7 +53,7 @@ _FOR_EXAMPLE = (
     "state kept between calls."
 )
 _OTHERWISE = {
-    Visibility.PUBLIC: f"{PASSES_AT_HOME}\n{_FOR_EXAMPLE}",
+    Visibility.PUBLIC: f"passes your tests but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
     Visibility.HIDDEN: f"passes on some inputs but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
 }
 

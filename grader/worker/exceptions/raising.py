@@ -5,69 +5,51 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
-import inspect
 import linecache
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType, ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, TypeVar
 
 import torch
 
 from grader.core.wire.calls import MAX_MESSAGE, Frame, Raised
-from grader.worker.exceptions.culprits import culprit
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
     called_by,
-    dotted_name,
     expression_and_statement,
     function_behind,
     signature_in_words,
-    value_of,
 )
 from grader.worker.observing.lines import own_file
 
 _NAMES = 2000
 _BASES = (object, torch.nn.Module)
-_ALL_NAMES = re.compile(r"^[ \t]*(from ([\w.]+) import \*)", re.MULTILINE)
 
 
-class AbsentModule(ModuleType):
-    """An absent package, or a module of one, that can be imported; at home there are none."""
-
-
-def suggestion(exception: BaseException, root: Path) -> str:
+def suggestion(exception: BaseException) -> str:
     """Returns the known name that is most like a name that was not found, or an empty text.
 
-    If the name exists elsewhere, returns `self.name` or the import statement that is missing. If
-    nothing is like it, returns the import of all names (`*`) of an absent package.
+    If the object of the method has such an attribute, returns `self.name`.
     """
     trace = exception.__traceback__
-    if isinstance(exception, NameError) and trace is not None and exception.name:
-        elsewhere = _elsewhere(exception.name, _innermost(trace).tb_frame, root)
-        if elsewhere:
-            return elsewhere
-    name, known = _sought(exception, trace)
-    if not name:
-        return ""
+    known: Iterable[object] = ()
+    name = str(getattr(exception, "name", None) or "")
+    if isinstance(exception, AttributeError) and name:
+        known = dir(exception.obj)
+    elif isinstance(exception, NameError) and trace is not None:
+        frame = _innermost(trace).tb_frame
+        if name and _has_attribute(frame.f_locals.get("self"), name):
+            return f"self.{name}"
+        name = name or next(iter(re.findall(r"local variable '(\w+)'", str(exception))), "")
+        # A local name without a value is probably not a misspelt global name.
+        is_local = isinstance(exception, UnboundLocalError)
+        others = () if is_local else (*frame.f_globals, *vars(builtins))
+        known = [*frame.f_locals, *others]
     names = [one for one in known if isinstance(one, str) and one != name][:_NAMES]
-    alike = difflib.get_close_matches(name, names, 1, cutoff=0.75)
-    # Two swapped halves, as in mulmat, leave the same letters.
-    alike = alike or [one for one in names if sorted(one) == sorted(name)]
-    if not alike and isinstance(exception, NameError) and trace is not None:
-        return _of_all_names(_innermost(trace).tb_frame)
+    alike = difflib.get_close_matches(name, names, 1, cutoff=0.75) if names else ()
     return alike[0] if alike else ""
-
-
-def _of_all_names(frame: FrameType) -> str:
-    """Returns the import of all names of an absent package in a frame's file, or an empty text."""
-    text = "".join(linecache.getlines(frame.f_code.co_filename))
-    for statement, name in _ALL_NAMES.findall(text):
-        if isinstance(sys.modules.get(name), AbsentModule):
-            return str(statement)
-    return ""
 
 
 def _innermost(trace: TracebackType) -> TracebackType:
@@ -76,58 +58,12 @@ def _innermost(trace: TracebackType) -> TracebackType:
     return trace
 
 
-def _elsewhere(name: str, frame: FrameType, root: Path) -> str:
-    """Returns how to reach a name that a frame does not have: by `self`, or by an import."""
-    itself = frame.f_locals.get("self")
-    if itself is not None:
-        kinds = type(itself).__mro__
-        kept = [vars(itself), *(vars(kind) for kind in kinds if kind not in _BASES)]
-        if any(name in names for names in kept) or name in vars(itself).get("_modules", {}):
-            return f"self.{name}"
-    if (root / f"{name}.py").is_file():
-        return f"import {name}"
-    holding = [
-        module
-        for module in list(sys.modules.values())
-        if isinstance(module, ModuleType)
-        and getattr(vars(module).get(name), "__module__", None) == module.__name__
-        and own_file(str(getattr(module, "__file__", None)), root) is not None
-    ]
-    return f"from {holding[0].__name__} import {name}" if len(holding) == 1 else ""
-
-
-def _sought(
-    exception: BaseException, trace: TracebackType | None
-) -> tuple[str | None, Iterable[object]]:
-    """Returns the name that was not found, and the names that exist."""
-    if isinstance(exception, NameError) and trace is not None:
-        frame = _innermost(trace).tb_frame
-        name = exception.name or next(
-            iter(re.findall(r"local variable '(\w+)'", str(exception))), ""
-        )
-        # A local name without a value is probably not a misspelt global name.
-        is_local = isinstance(exception, UnboundLocalError)
-        others = () if is_local else (*frame.f_globals, *vars(builtins))
-        return name, [*frame.f_locals, *others]
-    if isinstance(exception, AttributeError) and exception.name:
-        return exception.name, dir(exception.obj)
-    if isinstance(exception, KeyError) and trace is not None:
-        (key,) = exception.args
-        return (key, _keys_at(_innermost(trace))) if isinstance(key, str) else (None, ())
-    if isinstance(exception, ImportError) and not isinstance(exception, ModuleNotFoundError):
-        # The exception has the name as an attribute only since Python 3.12.
-        found = re.search(r"cannot import name '(\w+)'", str(exception))
-        name = found[1] if found else None
-        return name, list(vars(sys.modules.get(str(exception.name), sys)))
-    return None, ()
-
-
-def _keys_at(trace: TracebackType) -> list[object]:
-    """Returns the keys of the dict that the failed expression indexes."""
-    nodes = next(expression_and_statement(trace), ())
-    name = dotted_name(nodes[0].value) if nodes and isinstance(nodes[0], ast.Subscript) else None
-    holder = value_of(name, trace.tb_frame) if name else None
-    return list(holder) if isinstance(holder, dict) else []
+def _has_attribute(itself: object, name: str) -> bool:
+    """Returns whether an object or its own classes hold an attribute, without computing it."""
+    if itself is None:
+        return False
+    kept = [vars(itself), *(vars(kind) for kind in type(itself).__mro__ if kind not in _BASES)]
+    return any(name in names for names in kept) or name in vars(itself).get("_modules", {})
 
 
 _MANY_KEYS = re.compile(r"( key\(s\) in state_dict: .{1000}).+")
@@ -137,7 +73,6 @@ _FILES = 3
 # A debugger without a terminal gives up at the line after the one that called it.
 _DEBUGGERS = ("breakpoint(", "set_trace(")
 _NEAR = 10
-_NO_PROPERTY: tuple[AttributeError | None, str] = (None, "")
 _NULL_BYTES = "source code string cannot contain null bytes"
 
 Found = TypeVar("Found")
@@ -152,10 +87,6 @@ def describe_exception(
     """
     debugging = _is_debugger(exception.__traceback__)
     traces = _own_traces(exception.__traceback__, root)
-    hidden, note = _attempted(lambda: _of_property(exception), _NO_PROPERTY)
-    if hidden is not None:
-        exception = hidden
-        traces = [*traces, *_own_traces(hidden.__traceback__, root)][-_FRAMES:]
     kind = "BdbQuit" if debugging else type(exception).__name__
     frames = _own_frames(exception, traces, root, debugging)
     innermost = traces[-1] if traces else None
@@ -163,7 +94,7 @@ def describe_exception(
     raising = None if isinstance(exception, SyntaxError) else innermost
     # Torch raises NotImplementedError too, where a kernel is missing.
     is_deliberate = bool(frames) and frames[-1].source.startswith("raise")
-    note = note or _attempted(lambda: _not_text(exception, root), "")
+    note = _attempted(lambda: _not_text(exception, root), "")
     return Raised(
         kind=kind[:100],
         message="" if debugging else (_message(exception) + note)[:MAX_MESSAGE],
@@ -171,10 +102,9 @@ def describe_exception(
         missing=isinstance(exception, NotImplementedError) and is_deliberate,
         expression=_attempted(lambda: _expression(raising) if raising else "", ""),
         operands=_attempted(lambda: operands_of(raising) if raising else (), ()),
-        culprit=_attempted(lambda: culprit(exception, traces, root), None),
         column=_attempted(lambda: _column(exception), 0),
         accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
-        suggestion=_attempted(lambda: suggestion(exception, root), "")[:100],
+        suggestion=_attempted(lambda: suggestion(exception), "")[:100],
         lacks=_attempted(lambda: _lacks(exception), ""),
     )
 
@@ -205,29 +135,6 @@ def _message(exception: BaseException) -> str:
         return _MANY_KEYS.sub(r"\1…", text) if len(text) > MAX_MESSAGE else text
     except BaseException as second:
         return f"(its text cannot be shown: printing it raised {type(second).__name__})"
-
-
-def _of_property(exception: BaseException) -> tuple[AttributeError | None, str]:
-    """Returns the exception of a module's property, which torch hides by its own, and a note.
-
-    Runs the property again; the exception is None if it raises none this time.
-    """
-    if not isinstance(exception, AttributeError) or not isinstance(exception.obj, torch.nn.Module):
-        return _NO_PROPERTY
-    owner, name = type(exception.obj), exception.name or ""
-    getter = inspect.getattr_static(owner, name, None)
-    if not str(exception).endswith(f" has no attribute '{name}'") or not hasattr(getter, "__get__"):
-        return _NO_PROPERTY
-    note = (
-        f"; the property {name} raised AttributeError, and torch says only that {name} is missing"
-    )
-    try:
-        getter.__get__(exception.obj, owner)
-    except AttributeError as hidden:
-        return _of_property(hidden)[0] or hidden, note
-    except BaseException:
-        pass
-    return None, note
 
 
 def _not_text(exception: BaseException, root: Path) -> str:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy
 import torch
 
-from grader.core.wire.calls import Frame
 from grader.core.wire.values import Foreign, tensor_in_words
 from grader.worker.observing.lines import own_file
 
@@ -54,13 +53,6 @@ def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
     yield [part for statement in statements[-1:] for part in _head(statement)]
 
 
-def nodes_at(trace: TracebackType) -> Iterator[ast.AST]:
-    """Yields all nodes of the expression at which a frame stopped, then those of its statement."""
-    for nodes in expression_and_statement(trace):
-        for outer in nodes:
-            yield from ast.walk(outer)
-
-
 @functools.lru_cache(maxsize=8)
 def syntax_of(file: str) -> ast.Module:
     """Returns the syntax tree of a file; an empty one for a very long file."""
@@ -79,22 +71,6 @@ def _head(statement: ast.stmt) -> list[Node]:
         for part in (entry if isinstance(entry, list) else [entry])
         if isinstance(part, ast.expr | ast.withitem)
     ]
-
-
-def assignment_of(name: str, trace: TracebackType) -> ast.stmt | None:
-    """Returns the statement of a frame's function that set a name before the line where it stopped.
-
-    Returns None if there is none, or if a later one may have set it in a loop.
-    """
-    function = definition_of(trace.tb_frame.f_code)
-    setting = [
-        node
-        for node in ast.walk(function or ast.Module([], []))
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
-        and any(isinstance(part, ast.Name) and part.id == name for part in _targets(node))
-    ]
-    last = max(setting, key=lambda node: node.lineno, default=None)
-    return last if last is not None and (last.end_lineno or 0) < trace.tb_lineno else None
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -134,12 +110,6 @@ def walk_without(outer: ast.AST, kinds: tuple[type[ast.AST], ...]) -> Iterator[a
             left += ast.iter_child_nodes(node)
 
 
-def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Iterator[ast.AST]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    for target in targets:
-        yield from ast.walk(target)
-
-
 def dotted_name(node: ast.AST) -> list[str] | None:
     """Returns `["self", "scale"]` for `self.scale`; None for other expressions."""
     if isinstance(node, ast.Name):
@@ -171,13 +141,6 @@ def _attribute(owner: object, name: str) -> object:
             is_method = isinstance(found, FunctionType) and place is not own
             return MethodType(found, owner) if is_method else found
     return _UNKNOWN
-
-
-def line_at(file: str, number: int, root: Path) -> Frame | None:
-    """Returns a line of one of the submission's files; None for another file."""
-    own = own_file(file, root)
-    source = linecache.getline(file, number).strip()[:300]
-    return None if own is None else Frame(own, number, "", source)
 
 
 _SHOWN = 4

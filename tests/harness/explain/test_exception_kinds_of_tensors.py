@@ -12,15 +12,9 @@ pytestmark = pytest.mark.unit
 
 
 def told(text: str, expression: str = "", source: str = "return y", **shapes: str) -> str | None:
-    """Returns the sentence about `Kind: message` of an expression, whose names have these words.
-
-    Words after a vertical bar are the statement in line 2 that set the name.
-    """
+    """Returns the sentence about `Kind: message` of an expression, whose names have these words."""
     kind, _, message = text.partition(": ")
-    operands = []
-    for name, words in shapes.items():
-        now, _, made = words.partition(" | ")
-        operands.append(Operand(name.replace("__", "."), now, made, 2 if made else 0))
+    operands = [Operand(name.replace("__", "."), words) for name, words in shapes.items()]
     frames = (Frame("a.py", 3, "f", source),) if source else ()
     raised = Raised(kind, message, frames, expression=expression, operands=tuple(operands))
     explanation = explanation_of(raised)
@@ -120,20 +114,6 @@ def test_leading_axes_of_a_product_that_differ_are_told_first():
 @pytest.mark.parametrize(
     ("expression", "shapes", "advice"),
     [
-        ("q @ k.transpose(1, 2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 5, 3]"}, TURNED),
-        ("q @ torch.swapaxes(k, 1, 2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 5, 3]"}, TURNED),
-        ("q @ k", {"q": "[1, 1, 2, 3]", "k": "[1, 5, 1, 3] | k = x.transpose(1, 2)"}, TURNED),
-        # With its last two axes swapped, the tensor would not fit either.
-        ("f(q) @ k", {"q": "[1, 1, 2, 3]", "k": "[1, 5, 1, 4] | k = x.transpose(1, 2)"}, None),
-        # These swap the last two axes, counted from either end.
-        ("q @ k.transpose(-1, -2)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
-        ("q @ k.transpose(2, 3)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
-        ("q @ k.transpose(-2, 3)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
-        ("q @ k.transpose(2, -1)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
-        # A matrix has only two; an axis that is not a number is not known; the left factor stays.
-        ("q @ k.transpose(0, 0)", {"q": "[2, 3]", "k": "[5, 4]"}, None),
-        ("q @ k.transpose(1, d)", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
-        ("q.transpose(1, 2) @ k", {"q": "[1, 1, 2, 3]", "k": "[1, 1, 4, 5]"}, None),
         (
             "q @ k.T",
             {"q": "[1, 2, 3]", "k": "[1, 5, 3]"},
@@ -143,7 +123,7 @@ def test_leading_axes_of_a_product_that_differ_are_told_first():
     ],
 )
 def test_a_transposition_of_the_wrong_axes_is_told(expression, shapes, advice):
-    """Only the right factor of a product must have its last two axes swapped."""
+    """A matrix has only two axes."""
     words = {name: f"float32{one}" for name, one in shapes.items()}
     said = told(BATCHES.format(2, 3, 4, 5), expression, **words)
     if advice is None:
@@ -173,16 +153,10 @@ RIGHT = "Shapes are aligned from the right; two axes match if they are equally l
             {"x": "float32[2, 3]", "y": "float32[3, 5]"},
             " If a matrix product is meant, write @: * multiplies value by value.",
         ),
-        (
-            "x + y",
-            {"x": "float32[2, 3]", "y": "float32[3, 2]"},
-            " The last two axes of x are 2 and 3 long, those of y 3 and 2: one is the transpose "
-            "of the other.",
-        ),
     ],
 )
 def test_shapes_that_do_not_broadcast_are_explained_by_what_fits(expression, shapes, said):
-    """A matrix product or a transposition may be meant."""
+    """A matrix product may be meant."""
     found = told(BROADCAST.format(3, 4, 1), expression, **shapes)
     assert found.startswith(RIGHT)
     assert found.endswith(said)
@@ -201,7 +175,7 @@ def test_shapes_that_do_not_broadcast_are_explained_by_what_fits(expression, sha
     ],
 )
 def test_shapes_that_fit_in_no_way_get_no_advice(expression, x, y):
-    """Neither a product nor a transposition would help."""
+    """A product would not help."""
     found = told(BROADCAST.format(3, 4, 1), expression, x=f"float32{x}", y=f"float32{y}")
     assert found.endswith(" in the other.")
 
@@ -240,33 +214,13 @@ def test_a_reduction_that_drops_its_axis_is_told_if_it_would_fit(expression, is_
     assert (KEPT in found) is is_told
 
 
-@pytest.mark.parametrize(
-    ("expression", "shapes", "is_told"),
-    [
-        ("x / total", {"x": "[2, 3]", "total": "[2] | total = x.sum(-1)"}, True),
-        ("x / total", {"x": "[2, 3]", "total": "[2] | total = x.sum(d)"}, True),
-        ("x / total", {"x": "[2, 3]", "total": "[2] | total: Tensor = x.sum(-1)"}, True),
-        ("x / total", {"x": "[5, 3]", "total": "[2] | total = x.sum(-1)"}, False),
-        ("x / total", {"x": "[2, 3]", "total": "[2] | total += x.sum(-1)"}, False),
-        ("w + total", {"w": "[4, 5]", "total": "[2, 1] | total = x.sum(-1, True)"}, False),
-    ],
-)
-def test_a_reduction_in_an_earlier_line_is_told_with_its_place(expression, shapes, is_told):
-    """The line that made the operand is quoted."""
-    words = {name: f"float32{one}" for name, one in shapes.items()}
-    found = told(BROADCAST.format(3, 2, 1), expression, **words)
-    place = " total is made at a.py:2: total"
-    assert (place in found and KEPT in found) is is_told
-
-
 def test_an_axis_kept_for_a_product_must_fit_the_product():
     """[2, 1] @ [3, 4] fits in no way, and [2, 1] @ [1, 4] does."""
-    text = PRODUCT.format(1, 2, 3, 4)
-    made = "float32[2] | y = x.sum(-1)"
-    assert KEPT not in told(text, "y @ w", y=made, w="float32[3, 4]")
-    assert KEPT in told(text, "y @ w", y=made, w="float32[1, 4]")
-    assert KEPT in told(text, "w @ y", y=made, w="float32[4, 2]")
-    assert KEPT not in told(text, "w @ y", y=made, w="float32[2]")
+    text, x = PRODUCT.format(1, 2, 3, 4), "float32[2, 3]"
+    assert KEPT not in told(text, "x.sum(-1) @ w", x=x, w="float32[3, 4]")
+    assert KEPT in told(text, "x.sum(-1) @ w", x=x, w="float32[1, 4]")
+    assert KEPT in told(text, "w @ x.sum(-1)", x=x, w="float32[4, 2]")
+    assert KEPT not in told(text, "w @ x.sum(-1)", x=x, w="float32[2]")
 
 
 AXES = "RuntimeError: Dimension out of range (expected to be in range of [{}, {}], but got {})"
@@ -292,12 +246,6 @@ SIZES = [
         "number of dimensions (2) for operand 4",
         "The equation names 3 axes of the fifth tensor, which has 2 here.",
     ),
-    (
-        "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 6 (input tensor's "
-        "size at dimension 0), but got split_sizes=[2, 3]",
-        "2 and 3 are 5 together, and the axis is 6.",
-    ),
-    ("IndexError: too many indices for tensor of dimension 2", "The tensor has 2 axes here; x"),
     ("RuntimeError: view size is not compatible with input tensor's size", "The numbers do not"),
 ]
 
@@ -313,7 +261,6 @@ def test_sizes_and_axes_in_a_message_are_told_in_words(text, said):
     [
         ("b, s = x.shape", {"x": "float32[4]"}, "exactly 2 axes apart, and x has 1 here. The"),
         ("b, s = x.size()  # both", {"x": "float32[4]"}, "exactly 2 axes apart, and x has 1"),
-        ("b, s = x.shape", {}, "exactly 2 axes apart. The last ones alone"),
         ("b, s = x.shape", {"x": "float32[4]", "y": "float32[]"}, "exactly 2 axes apart. The"),
         ("b, s = x.shape[1:]", {"x": "float32[4]"}, None),
         ("b, s = x", {"x": "float32[4]"}, None),
@@ -328,30 +275,6 @@ def test_a_shape_that_is_taken_apart_needs_its_number_of_axes(source, shapes, sa
     assert said is None or said in found
 
 
-def test_an_index_that_is_no_number_is_recognised():
-    """A boolean one stands for as many axes as it has; a name is for a dict."""
-    text = "IndexError: too many indices for tensor of dimension 2"
-    assert told(text, m="bool[2, 1, 3]").startswith("A boolean index stands for as many axes")
-    loads = 'w.copy_(weights["weight"])'
-    assert told(text, "", loads, w="float32[4]", weights="float32[4, 4]") == (
-        "weights is a tensor here, and no dict: it has no item 'weight'."
-    )
-
-
-@pytest.mark.parametrize(
-    ("source", "one", "name"),
-    [("einsum('ij,ij->k', x, y)", "k is", "The letter k is"), ("einsum(x, 'a b -> c')", "one is",
-     "A name is"), ("einsum(equation, x)", "one is", "A name is")],
-)  # fmt: skip
-def test_a_letter_is_named_only_if_the_author_wrote_it(source, one, name):
-    """einops replaces names by letters of its own."""
-    size = "RuntimeError: einsum(): operands do not broadcast: subscript k has size 3 for operand "
-    size += "1 which does not broadcast with previously seen size 2"
-    assert f"{one} 3 in the second tensor, and 2 before." in told(size, "", source)
-    alone = "RuntimeError: einsum(): output subscript k does not appear in the equation"
-    assert told(alone, "", source).startswith(f"{name} on the right of the equation only")
-
-
 DTYPES = [
     ("RuntimeError: expected scalar type Half but found Float",
      "One tensor is float16 and the other float32: make new tensors"),
@@ -363,20 +286,6 @@ DTYPES = [
      "One tensor is float16 and the other float32: make new tensors"),
     ("RuntimeError: addmv input tensors must have the same dtype, but got Float, Long, and Float",
      "One tensor is float32 and the other int64, and torch needs one dtype here"),
-    ("NotImplementedError: \"exp\" not implemented for 'Long'",
-     "torch cannot do this with int64 tensors. Convert to floating-point numbers first."),
-    ("NotImplementedError: \"exp\" not implemented for 'Bool'",
-     "torch cannot do this with bool tensors. Convert to floating-point numbers first."),
-    ("NotImplementedError: \"exp\" not implemented for 'Half'",
-     "torch cannot do this with float16 tensors."),
-    ("RuntimeError: value cannot be converted to type at::Half without overflow",
-     "The number is beyond what float16 can hold (at most 65504 in size); float('-inf') fits"),
-    ("RuntimeError: value cannot be converted to type float without overflow",
-     "The number is beyond what float32 can hold; float('-inf') fits it."),
-    ("RuntimeError: value cannot be converted to type int64_t without overflow",
-     "A tensor of int64 cannot hold that number."),
-    ("RuntimeError: masked_fill_ only supports boolean masks, but got mask with dtype float",
-     "The mask must be a boolean tensor, and is of dtype float32"),
 ]  # fmt: skip
 
 
@@ -384,23 +293,6 @@ DTYPES = [
 def test_dtypes_in_a_message_are_told_by_their_names(text, said):
     """Floating dtypes can be converted to each other; others must be meant."""
     assert told(text).startswith(said)
-
-
-@pytest.mark.parametrize(
-    ("source", "indices", "named"),
-    [
-        ("return x[i]", {"i": "float32[2]"}, ": i is float32[2]."),
-        ("return x[i, j]", {"i": "float32[2]", "j": "int64[2]"}, ": i is float32[2]."),
-        ("return x[i, j]", {"i": "float32[2]", "j": "float32[2]"}, "."),
-        ("return x[ii] + i", {"i": "float32[2]"}, "."),
-        ("return x[i]", {"i": "int64[2]"}, "."),
-    ],
-)
-def test_a_floating_index_is_named_if_there_is_one(source, indices, named):
-    """Two of them could be either, and a tensor elsewhere in the line is no index."""
-    text = "IndexError: tensors used as indices must be long, int, byte or bool tensors"
-    said = f"Only integers and booleans can be indices{named}"
-    assert told(text, "", source, x="float32[4]", **indices) == said
 
 
 EINOPS = (
@@ -415,12 +307,6 @@ PATTERNS = [
         "{'h': 2}",
         "can't divide axis of length 3 in chunks of 2",
         "A group in brackets must multiply to the length of its axis.",
-    ),
-    (
-        "i i -> i",
-        "{}",
-        'Indexing expression contains duplicate dimension "i"',
-        "Each axis of a tensor has a name of its own, and i names two: call one of them otherwise.",
     ),
     ("i -> j", "{}", "Identifiers only on one side", ""),
 ]
@@ -440,16 +326,6 @@ def test_an_einops_pattern_is_told_with_the_shape_that_it_does_not_fit(
     assert bool(explanation.sentence) is bool(said)
 
 
-def test_an_einx_equation_is_told_in_one_sentence():
-    """The equations that hold no solution follow the first line."""
-    text = "Failed to solve.\nThe equations of the sizes:\n    a = 2\n    a = 3\nfor the equation"
-    explanation = explanation_of(Raised("AxisSizeError", text))
-    assert explanation.message == "Failed to solve."
-    assert explanation.sentence.startswith("It would have to hold that a = 2, a = 3. An ellipsis")
-    text = "Failed to solve.\nNo such equation"
-    assert explanation_of(Raised("RankError", text)).sentence.startswith("An ellipsis (...)")
-
-
 def loading(missing: str = "", unexpected: str = "", shapes: tuple[str, ...] = ()) -> str:
     """Returns the sentence about a state dict with missing and unexpected keys."""
     lines = ["Error(s) in loading state_dict for Net:"]
@@ -465,20 +341,10 @@ def loading(missing: str = "", unexpected: str = "", shapes: tuple[str, ...] = (
 
 
 def test_weights_that_do_not_load_are_told_by_their_keys():
-    """A common prefix or suffix is named, and other numbers of keys are not other names."""
-    both = "The parameters of Net are called {}; what is loaded calls them {}. {}"
-    apart = "Net also needs {}, and gets no value. Net has no {}. {}"
-    wanted, suffix = "q.weight and k.weight", "Each key is missing .weight at its end."
-    others = "The keys must be the module's own names, or the module's names those of the keys."
-    for given, sentence, words, advice in (
-        ("q k", both, "q and k", suffix),
-        ("q", apart, "q", suffix),
-        ("qk", apart, "qk", others),
-        ("q v", both, "q and v", others),
-        ("q v v.num_batches_tracked", both, "q and v", others),
-    ):
-        assert loading("q.weight k.weight", given) == sentence.format(wanted, words, advice)
-    assert loading("net.q net.k", "q k").endswith("q and k. Each key is missing net. before it.")
+    """Missing and unexpected keys are listed, and advice is given if there are both."""
+    advice = "The keys must be the module's own names, or the module's names those of the keys."
+    said = f"Net also needs q and k, and gets no value. Net has no q.weight. {advice}"
+    assert loading("q k", "q.weight") == said
     assert loading("q k") == "Net also needs q and k, and gets no value."
     assert loading("", "q") == "Net has no q."
 

@@ -61,9 +61,6 @@ RAISED = [
     ("return nn.functional.linear(x, torch.ones(4, 3)) @ x", "one is 4 long, the other 2."),
     ("return nn.Parameter(x) @ torch.ones(7, 2, 4)", "one is 2 long, the other 3."),
     ("return x + torch.zeros(max(2, 5), max(3, 3))", "two axes that meet are 2 and 5 long."),
-    ("return x if x in [x + 1] else -x", "in compares with ==, which gives a tensor of booleans"),
-    ("return max(x, x + 1)", "torch.maximum compares them value by value."),
-    ("if x > 1:\n    return x", "turns a comparison into one truth value."),
     ("s = (1, 2)\ns[0] = 3\nreturn x", "with s = (1, 2)"),
     (
         "q, k = x[None], x[None, :1]\nreturn q @ k",
@@ -76,11 +73,6 @@ RAISED = [
         "Here axis -1 is 3 in one tensor and 4 in the other.",
     ),
     (
-        "other = x.T\nreturn x + other",
-        "The last two axes of x are 2 and 3 long, those of other 3 and 2: one is the "
-        "transpose of the other.",
-    ),
-    (
         "heads = 2\nreturn x.view(2, heads, 3)",
         "with x = float32[2, 3], heads = 2",
         "[2, 2, 3] would be 12 values, and the tensor holds 6.",
@@ -88,20 +80,8 @@ RAISED = [
     ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless you pass keepdim=True."),
     ("d = 1\nreturn torch.exp(x) / torch.exp(x).sum(dim=d)", "unless you pass keepdim=True."),
     (
-        "q = x[None, None]\nreturn q @ q.transpose(1, 2)",
-        "transpose(-2, -1) swaps the last two axes",
-    ),
-    (
         "q = x[None]\nreturn q @ q.T",
         ".T reverses all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps only the last two",
-    ),
-    (
-        "q = x[None]\nturned = q.T\nreturn q @ turned",
-        "turned is made at adapters.py:16: turned = q.T. .T reverses all axes",
-    ),
-    (
-        "total = x.sum(-1)\nreturn x / total",
-        "total is made at adapters.py:15: total = x.sum(-1). x.sum(-1) drops its axis",
     ),
     (
         "y = torch.ones(3, 5)\nreturn x * y",
@@ -110,40 +90,22 @@ RAISED = [
     ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
     ("size = x.size\nreturn x / size", "size is a function that was not called"),
     ("n = 3\nreturn torch.sqrt(n) * x", "gets an int: of a plain number, math.sqrt gives the same"),
-    ("return x * torch.ones(x, x)", "torch.ones takes whole numbers, or one tuple of them"),
     ("return torch.cat(x, x)", "takes its tensors in one list or tuple"),
-    ("return 2 ^ x", "^ is exclusive or, of booleans and whole numbers; a power is written **."),
-    ("return torch.einsum(x, x, 'ij,ij->ij')", "takes the equation first"),
-    ("return x[torch.ones(2, 1, 3).bool()]", "The tensor has 2 axes here"),
-    ("m = torch.ones(2, 1, 3).bool()\nreturn x[m]", "A boolean index stands for as many axes"),
     ("return x.view(-1, 4)", "The tensor holds 6 values: 4 does not divide that."),
-    ("return x.view(-1, -1, 3)", "work out one size (-1) and no more"),
     ("return x.T.view(6)", ".reshape, or .contiguous() before .view"),
     (
         "batch, seq, d = x.shape\nreturn x",
         "ValueError: not enough values to unpack (expected 3, got 2)",
         "exactly 3 axes apart, and x has 2 here",
     ),
-    ("return torch.einsum('id,id->ii', x, x)", "i names two"),
-    (
-        "from einops import einsum\nreturn einsum(x, x, '... i d, ... i d -> ... i i')",
-        "Each axis of a tensor has a name of its own, and i names two",
-    ),
-    ("from einops import rearrange\nreturn rearrange(x, 'i i -> i')", "i names two"),
     ("return torch.einsum('bij->bji', x)", "names 3 axes of the first tensor, which has 2 here"),
-    ("return torch.einsum('ij,j->i', x, x[:, 0])", "j is 2 in the second tensor, and 3 before"),
     (
         "from einops import einsum\nreturn einsum(x, x.T, 'd_in d_out, d_in d_out -> d_out')",
         "an axis has one length under one name: one is 3 in the second tensor, and 2 before",
     ),
     ("return x.transpose(1, 2)", "A tensor of 2 axes has no axis 2; counted from the end"),
     ("return torch.bmm(x, x)", "@ (torch.matmul) takes any number of leading ones"),
-    (
-        "return x.expand(4, 3)",
-        "one has size 2 here. In the shape that it is to fit, it is axis 0 with size 4.",
-    ),
     ("return torch.cat([x, x[:1]], dim=-1)", "here one is 2, another 1."),
-    ("return torch.stack([x, x[0]])", "here there are [2, 3] and [3]"),
     ("return x[:, 3]", "is 3 long and counts from 0: it has no index 3."),
     # Patterns.
     (
@@ -164,14 +126,9 @@ RAISED = [
     ),
     ("result = x\nreturn reslut", "name 'reslut' is not defined", "Did you mean result?"),
     (
-        "total = x\ntotl += x\nreturn total",
-        "variable 'totl'",
-        "This line reads totl before anything set it: give it a value first. Did you mean total?",
-    ),
-    (
         "if x is None:\n    y = x\nreturn y",
         "variable 'y'",
-        "y has no value here. It is set further down",
+        "y has no value here. A name that a function assigns",
     ),
     ("return x * math.pi", "Is an import missing (import math)?"),
     ("return Net(3).prj", "'Net' object has no attribute 'prj'"),
@@ -187,10 +144,13 @@ RAISED = [
     ),
     (
         "mask = None\ndef made(x, mask):\n    x + 1\nreturn made(x, mask) @ x",
-        "It comes from made, which ends at adapters.py:17 without a return: x + 1",
         "Something there is None, as is what a function without a return gives.",
     ),
-    ("if x:\n    return x", "with x = float32[2, 3]", "write x is None or x is not None"),
+    (
+        "if x:\n    return x",
+        "with x = float32[2, 3]",
+        "To ask whether something was given, write is None.",
+    ),
     ("mask = x > 0\nreturn mask or x", "with mask = bool[2, 3], x = float32[2, 3]"),
     # Arguments.
     (
@@ -207,8 +167,6 @@ RAISED = [
     (
         "net = Net(3)\nnet.load_state_dict({'proj': x, 'table': x[0, :1]})",
         "RuntimeError: load_state_dict cannot load these weights into Net",
-        "The parameters of Net are called proj.weight; what is loaded calls them proj. Each key "
-        "is missing .weight at its end.",
         "table is [1] in what is loaded, and [4] in Net.",
     ),
     (
@@ -219,30 +177,10 @@ RAISED = [
         "class Late(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(2, 2)\nLate()",
         "call it first in the __init__ of a class that is derived from one of torch's",
     ),
-    (
-        "net = Net(3)\nnet.table = None\nnet.mask = 1\nnet.register_buffer('mask', x)",
-        "The module has a mask already: an attribute, a parameter or a method",
-    ),
     ("net = Net(3)\nnet.proj.weight = x", "weight is a parameter, and only a parameter can take"),
     # dtypes, devices, autograd.
     ("return x @ torch.zeros(3, 3).double()", "One tensor is float32 and the other float64"),
     ("return x @ torch.zeros(3, 3).bfloat16()", "One tensor is float32 and the other bfloat16"),
-    ("return x.long().fill_(float('inf'))", "A tensor of int64 cannot hold that number"),
-    ("return nn.ModuleList([nn.Linear(3, 3)])(x)", "A ModuleList only holds what is in it"),
-    (
-        "i = torch.ones(2)\nreturn x[i]",
-        "Only integers and booleans can be indices: i is float32[2]",
-    ),
-    ("return x.long().softmax(-1)", "torch cannot do this with int64 tensors. Convert to floating"),
-    ("return 1 - (x > 0)", "~mask is the opposite of a boolean mask"),
-    (
-        "return x.masked_fill(torch.ones(2, 3), 0)",
-        "The mask must be a boolean tensor, and is of dtype float32",
-    ),
-    (
-        "return x.half().masked_fill(x > 9, -1e9)",
-        "beyond what float16 can hold (at most 65504 in size)",
-    ),
     ("return x.view(2, 3 / 1)", "A float stands where an int is needed"),
     ("w = nn.Parameter(x)\nw += 1", "writes into a tensor that needs a gradient"),
     ("return nn.Parameter(x).numpy()", "numpy ends the gradient"),

@@ -13,7 +13,6 @@ from grader.explain.exceptions.operation import parsed_statement
 from grader.testing.assertions import WrongForm, assert_matches
 from grader.testing.outcome import Observations
 from grader.testing.suite import Test
-from grader.worker.exceptions.raising import describe_exception
 from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
@@ -148,43 +147,3 @@ def test_a_verdict_hides_the_expected_shape():
     assert "[18, 18]" in str(caught.value)
     verdict = test.ended(caught.value, Observations())
     assert verdict.message == f"does not hold: {about}"
-
-
-RAISING = [
-    # Programs that raise in one line, and the line that must change.
-    ("    return nn.Linear.x", None),
-    ("    return Net().y(x)\nclass Net:\n    def y(self, x):\n        return x @ self.w\n"
-     "    w = None", None),
-    ("    return Net(3)(x)\nclass Net:\n    def _init_(self, n):\n        self.n = n", FIRST + 2),
-    ("    return Net()(x)\nclass Net:\n    def forward(self, x):\n        return x", FIRST + 2),
-    ("    return Net()(x)\nclass Net(nn.Module):\n    def foward(self, x):\n        return x",
-     FIRST + 2),
-    ("    return Net()(x)\nclass Net(nn.Module):\n    def __init__(self):\n        self.n = 3\n"
-     "    def forward(self, x):\n        return x", FIRST + 2),
-    ("    size = x.numel\n    return twice(size)\ndef twice(n):\n    return n * 2", FIRST),
-    ("    y = twice(x)\n    return y + 1\ndef twice(x):\n    2 * x", FIRST + 3),
-    ("    y = twice(x)\n    return y + y\ndef twice(x):\n    2 * x", FIRST + 3),
-    ("    y = twice(x)\n    z = None\n    return y + z\ndef twice(x):\n    2 * x",
-     None),
-    ("    m = None\n    y = twice(x)\n    return more(m, y)\ndef more(m, y):\n    return y + 1\n"
-     "def twice(x):\n    2 * x", None),
-    ("    y = both(x)\n    return y @ x\ndef both(x):\n    return x, 2 * x", FIRST + 3),
-    ("    y, z = both(x)\n    return torch.sin(y)\ndef both(x):\n    return (x, x), x", None),
-    ("    y = both(x)\n    return y @ x\ndef both(x):\n    pieces = x.split(1)\n    return pieces",
-     FIRST + 4),
-    ("    y = both(x)\n    z, y = same(x, y)\n    return torch.sin(y)\ndef same(a, b):\n"
-     "    return a, b\ndef both(x):\n    return x, x", None),
-    ("    sizes = [2]\n    return sizes + (3,)", None),
-    ("    net = nn.Linear(3, 3)\n    del net.weight\n    return net(x)", None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "line"), RAISING)
-def test_an_exception_raised_elsewhere_is_traced_to_the_line_to_fix(program, tmp_path, body, line):
-    """For example a misspelt method, a function that is not called, or one that returns nothing."""
-    function = program(body)
-    try:
-        function(torch.ones(2, 3))
-    except Exception as problem:
-        raised = describe_exception(problem, tmp_path, function)
-    assert (raised.culprit.line if raised.culprit else None) == line

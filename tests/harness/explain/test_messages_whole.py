@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 from typing import NamedTuple
 
 import numpy
@@ -32,23 +30,21 @@ CALLED = "The test called run(x=float32[2, 3], n=4)."
 
 
 def test_a_message_has_its_parts_in_a_fixed_order():
-    """Headline, source, operands, the line to fix, the explanation, the call, the output."""
+    """Headline, source, operands, the explanation, the call, the output."""
     raised = Raised(
         "TypeError",
         "unsupported operand type(s) for +: 'Tensor' and 'NoneType'",
         (OUTER, INNER),
         operands=(Operand("x", "float32[2, 3]"), Operand("g(...)", ""), Operand("mask", "None")),
-        culprit=OUTER,
         not_run="The cell 3 was not run.",
         printed="one\n\n  \ntwo  \n",
     )
     fault = fault_of(raised, "run", CALL)
-    assert (fault.status, fault.where, fault.settled) == (Status.ERROR, Where("a.py", 3), True)
+    assert (fault.status, fault.where, fault.settled) == (Status.ERROR, Where("b.py", 7), False)
     assert fault.message.splitlines() == [
         "TypeError: unsupported operand type(s) for +: 'Tensor' and 'NoneType' (b.py:7)",
         "    return x + mask",
         "    with x = float32[2, 3], mask = None",
-        "It comes from a.py:3: return f(x)",
         "mask is None there, as is an argument that was left out, or what a function without a "
         "return gives.",
         "The cell 3 was not run.",
@@ -64,8 +60,6 @@ def test_a_message_has_only_the_parts_that_are_known():
     fault = fault_of(Raised("ValueError", "no"), "run")
     assert (fault.message, fault.where, fault.settled) == ("ValueError: no", None, False)
     assert fault_of(Raised("ValueError", ""), "run").message == "ValueError"
-    known = fault_of(Raised("ValueError", "no", (INNER,), culprit=INNER), "run")
-    assert known.message == "ValueError: no (b.py:7)\n    return x + mask"
 
 
 def test_a_remark_of_the_judge_takes_the_place_of_the_explanation():
@@ -129,18 +123,6 @@ class Snapshot:
     """An object that torch.load refuses."""
 
 
-def test_a_class_that_torch_does_not_load_is_told_in_a_short_line():
-    """The text of torch itself is a page, and names the class near its end."""
-    file = io.BytesIO()
-    torch.save(Snapshot(), file)
-    file.seek(0)
-    with pytest.raises(pickle.UnpicklingError) as caught:
-        torch.load(file)
-    said, advice = fault_of(Raised("UnpicklingError", str(caught.value)), "run").message.split("\n")
-    assert said == f"UnpicklingError: torch.load refuses to load {__name__}.Snapshot"
-    assert advice.endswith("save a dict of these, or load with weights_only=False.")
-
-
 @pytest.mark.parametrize(("column", "caret"), [(0, None), (1, 0), (8, 7), (9, 8), (10, None)])
 def test_a_caret_stands_below_the_column_of_a_syntax_error(column, caret):
     """The column may be one behind the line, and no further."""
@@ -167,22 +149,10 @@ def test_the_last_step_of_a_script_is_told_after_the_call(step, words):
     assert call_in_words(Call("run", {"n": 4}, then=(step,))) == words
 
 
-def test_the_last_step_is_told_with_the_other_methods_called_before_on_the_same_object():
-    """An optimizer may fail in a step only because of what it loaded."""
-    made, state = Step(0, Doing.CALL, "", (1,)), Step(0, Doing.CALL, "state_dict")
-    loaded, step = Step(1, Doing.CALL, "load_state_dict"), Step(1, Doing.CALL, "step")
-    said = call_in_words(Call("run", {}, then=(made, state, step, loaded, step)))
-    assert said == "run(), and then its step(), after its load_state_dict"
-
-
-def test_an_item_is_told_with_the_step_that_gave_the_iterator():
-    """That is the call of the adapter, or one of a method of what it made."""
+def test_an_item_is_told_with_its_number():
     items = Step(0, Doing.ITERATE), Step(1, Doing.NEXT, times=3)
     said = "run(n=4), and asked for item 3 of what it gave"
     assert call_in_words(Call("run", {"n": 4}, then=items)) == said
-    lines = Step(0, Doing.CALL, "read", (["a"],)), Step(1, Doing.ITERATE), Step(2, Doing.NEXT)
-    said = "run(), and asked for item 1 of its read(['a'])"
-    assert call_in_words(Call("run", {}, then=lines)) == said
 
 
 def test_a_script_without_a_call_tells_what_the_test_had_made():

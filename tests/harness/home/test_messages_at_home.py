@@ -1,4 +1,4 @@
-"""Reports at home: short paragraphs, pictures with `-v`, never a page of traceback."""
+"""Reports at home: short paragraphs, never a page of traceback."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ import textwrap
 from pathlib import Path
 
 import pytest
-import torch
-
-from grader.home.failure import ASCII, BLOCKS, ink_for, picture
-from grader.testing.comparison import FLOAT32, compare
 
 pytestmark = pytest.mark.process
 
@@ -59,23 +55,6 @@ def example(printed: str, test: str) -> list[str]:
     end = next(i for i in range(start + 1, len(lines)) if not lines[i].startswith("    "))
     about = lines[start].removeprefix(f"{test}: ")
     return [about, *(line.removeprefix("    ") for line in lines[start + 1 : end])]
-
-
-def test_verbose_adds_numbers_and_a_picture(at_home):
-    """The picture shows expected, got and the difference side by side."""
-    lines = paragraph(at_home("return 2 * x + x.sign()", "-v").stdout, "test_doubles")
-    assert any(line.split() == ["index", "expected", "got", "off", "by"] for line in lines)
-    assert any(line.split() == ["expected", "got", "difference"] for line in lines)
-    assert any("the leading axis down, n across" in line for line in lines)
-    assert any("█" in line for line in lines)
-
-
-def test_a_terminal_without_blocks_gets_ascii(at_home):
-    """Some consoles have no shaded block characters."""
-    printed = at_home("return 2 * x + x.sign()", "-v", PYTHONIOENCODING="ascii").stdout
-    picture = [line for line in paragraph(printed, "test_doubles") if "##" in line]
-    assert picture
-    assert printed.isascii()
 
 
 def test_pytest_x_does_not_stop_at_missing_exercises(at_home):
@@ -148,65 +127,6 @@ def test_a_python_without_a_needed_package_is_reported_in_a_sentence(at_home, tm
     )
     assert f"{package} is not installed for this Python" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-
-
-def drawn(answer: torch.Tensor, expected: torch.Tensor, *axes: str) -> list[str]:
-    """Returns a picture in ASCII."""
-    return picture(compare(answer, expected, FLOAT32), axes, ASCII)
-
-
-@pytest.mark.unit
-def test_a_picture_has_one_scale_and_marks_right_values():
-    """Expected and got share one scale, from blank for low to dense for high."""
-    expected = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
-    assert drawn(torch.eye(2), expected, "queries", "keys") == [
-        "queries down, keys across; from 0 (' ') to 1 ('#'), '-' is right",
-        "      expected   got        difference",
-        "   0    ##       ##         ####",
-        "   1  ##           ##       ####",
-    ]
-
-
-@pytest.mark.unit
-def test_a_picture_shows_the_two_worst_slices():
-    """The other slices of a batch are left out."""
-    expected = torch.zeros(5, 2, 2)
-    answer = expected.clone()
-    answer[1, 0, 0], answer[3, 0, 0], answer[4, 0, 0] = 1.0, 9.0, 4.0
-    lines = drawn(answer, expected, "the leading axis", "rows", "columns")
-    assert [line for line in lines if line.startswith("at ")] == ["at [3]:", "at [4]:"]
-    answer[1], answer[3] = 0.0, 1e-9
-    lines = drawn(answer, expected, "the leading axis", "rows", "columns")
-    assert [line for line in lines if line.startswith("at ")] == ["at [4]:"]
-
-
-@pytest.mark.unit
-def test_a_small_difference_is_not_blank():
-    """A blank would look as if nothing were wrong there."""
-    last = drawn(torch.tensor([[0.01, 1.0]]), torch.zeros(1, 2), "a", "b")[-1]
-    assert last.endswith("..##")
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize(("worst", "first"), [(30, "24"), (39, "28"), (0, "0")])
-def test_a_large_picture_is_cut_around_the_worst_number(worst, first):
-    """Twelve rows and columns remain, numbered as in the tensor."""
-    expected = torch.zeros(40, 40)
-    answer = expected.clone()
-    answer[worst, 5] = 1.0
-    lines = drawn(answer, expected, "rows", "columns")
-    assert len(lines) == 2 + 12
-    assert lines[2].split()[0] == first
-    assert max(map(len, lines)) < 100
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize(
-    ("encoding", "ink"), [("utf-8", BLOCKS), ("cp1252", ASCII), ("ascii", ASCII), (None, ASCII)]
-)
-def test_ink_is_chosen_by_the_encoding_of_the_terminal(encoding, ink):
-    """Otherwise the terminal would show an escape sequence for the character."""
-    assert ink_for(encoding) is ink
 
 
 def test_a_line_that_raised_has_its_own_place_beside_that_of_the_line_to_change(at_home):

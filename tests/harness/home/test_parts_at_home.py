@@ -21,15 +21,13 @@ from grader.core.verdict import Aspect, Diagnosis, Status
 from grader.core.wire.calls import Call
 from grader.explain.mistakes.prediction import Numbers, row_of
 from grader.home.bench import DirectCalls
-from grader.home.causes import FrozenMistakes, Reasons
-from grader.home.failure import ASCII, Failure, picture
+from grader.home.causes import CUT_SHORT, FrozenMistakes, Reasons
+from grader.home.failure import Failure
 from grader.home.plugin import Greeting, SeveralProcesses
 from grader.home.reimport import CannotCopy, Reimport
 from grader.home.repair import QUICK, quietly
-from grader.home.screen import PrintedCause, Screen
-from grader.home.summary import ExerciseCounts, folded, handing_in, in_all, not_in_table, table
+from grader.home.summary import ExerciseCounts, Folding, Summary, in_all, not_in_table, table
 from grader.testing.cases import Case, FrozenModule, FrozenTest
-from grader.testing.comparison import FLOAT32, compare
 from grader.testing.outcome import Observation
 from tests.harness.conftest import write_files
 
@@ -52,7 +50,6 @@ SAID = FailedTest(
 def test_a_failure_is_a_paragraph_from_the_headline_to_the_line() -> None:
     """The known mistake comes before the evidence, and advice only without a mistake."""
     failure = Failure("Doubles.", SAID, ("t.py", 7), ["more\nof it"], "Change a.py:3.\n    x = 1")
-    failure.drawing = ["##"]
     told = [
         "wrong",
         "Every number is tripled.",
@@ -60,7 +57,6 @@ def test_a_failure_is_a_paragraph_from_the_headline_to_the_line() -> None:
         "2 of 3 values in the result are wrong",
         "more",
         "of it",
-        "    ##",
         "Change a.py:3.",
         "    x = 1",
     ]
@@ -80,7 +76,7 @@ def test_a_failure_is_a_paragraph_from_the_headline_to_the_line() -> None:
 def test_a_failure_crosses_between_processes_of_pytest(mistake: Diagnosis | None) -> None:
     """Pytest itself would keep only the text, from which no cause could be told."""
     said = FailedTest("t", "run_x", Status.ERROR, "wrong", Aspect.VALUES, mistake, (("a.py", 3),))
-    failure = Failure("Doubles.", said, ("t.py", 7), ["m"], "line", ["run_y"], ["#"], "no line")
+    failure = Failure("Doubles.", said, ("t.py", 7), ["m"], "line", ["run_y"], "no line")
     crossing = SeveralProcesses()
     report = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", failure, "call")
 
@@ -102,56 +98,6 @@ def test_a_failure_crosses_between_processes_of_pytest(mistake: Diagnosis | None
     assert data == {}
     assert through(crossing.pytest_report_to_serializable(report), None) is None
     assert through(crossing.pytest_report_from_serializable(data), passed).longrepr is None
-
-
-def drawn(answer: torch.Tensor, expected: torch.Tensor, *axes: str) -> list[str]:
-    """Returns a picture in ASCII."""
-    return picture(compare(answer, expected, FLOAT32), axes, ASCII)
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected", "lines"),
-    [
-        (
-            [0.0, 1.0, 2.0, 3.0, 4.0],
-            [0.0, 1.0, 2.0, 3.0, 0.0],
-            [
-                "n across; from 0 (' ') to 4 ('#'), '-' is right",
-                "      expected     got          difference",
-                "   0    ..::**       ..::**##   --------##",
-            ],
-        ),
-        (
-            [float("nan")] * 2,
-            [float("inf")] * 2,
-            [
-                "n across; from 0 (' ') to 1 ('#'), '-' is right",
-                "      expected   got        difference",
-                "   0  !!!!       ????       ????",
-            ],
-        ),
-        (
-            [-1.0, -0.0],
-            [-1.0, -1.0],
-            [
-                "n across; from -1 (' ') to 0 ('#'), '-' is right",
-                "      expected   got        difference",
-                "   0               ##       --##",
-            ],
-        ),
-    ],
-    ids=["five levels", "nothing finite", "no minus zero"],
-)
-def test_values_are_drawn_in_five_levels(
-    answer: list[float], expected: list[float], lines: list[str]
-) -> None:
-    """Each level is a fifth of the range; a scale needs a finite value."""
-    assert drawn(torch.tensor(answer), torch.tensor(expected), "n") == lines
-
-
-def test_nothing_is_drawn_of_nothing() -> None:
-    """An empty tensor has no values."""
-    assert drawn(torch.zeros(0, 2), torch.zeros(0, 2), "a", "b") == []
 
 
 def counts(*tests: tuple[str, bool, int]) -> ExerciseCounts:
@@ -197,9 +143,6 @@ def test_the_table_leaves_out_what_is_right_or_missing() -> None:
     ]
     assert [*not_in_table({"a": RIGHT})] == ["all tests passed: 1 exercise"]
     assert [*not_in_table({"a": HALF})] == []
-    rows = ["a", "b", "c"]
-    assert folded(rows, 3) == rows
-    assert folded(rows, 2) == ["a", "and 2 more exercises with failed tests"]
 
 
 @pytest.mark.parametrize(
@@ -232,15 +175,6 @@ def test_points_are_summed_up(
 ) -> None:
     """Points of hidden tests are told only if all public tests ran."""
     assert [*in_all(ran, worth)] == said
-
-
-def test_the_closing_sentence_points_to_the_readme_that_tells_how(tmp_path: Path) -> None:
-    """Without that section, the course says how."""
-    assert handing_in(tmp_path).endswith(" as your course says.")
-    (tmp_path / "README.md").write_bytes(b"\xff ## Handing in")
-    assert handing_in(tmp_path).endswith(" as your course says.")
-    (tmp_path / "README.md").write_text("# Work\n\n## Handing in\n")
-    assert handing_in(tmp_path).endswith(": README.md says how, under “Handing in”.")
 
 
 def missing(exercise: str, stub: str = "stub") -> SimpleNamespace:
@@ -453,22 +387,6 @@ def test_frozen_mistakes_are_found_by_test_and_call() -> None:
     assert known.fixed_steps(seen(2.0, adapter="run_y")) == ()
 
 
-def test_a_screen_of_many_rows_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two rows are for the command and the prompt, and a low terminal scrolls."""
-    terminal: Any = SimpleNamespace(write_line=print)
-    for rows, left in ((100, 98), (41, 39), (40, 38), (24, 38)):
-        monkeypatch.setenv("COLUMNS", "80")
-        monkeypatch.setenv("LINES", str(rows))
-        screen = Screen(terminal)
-        # The letters of 73 tests take two rows; five rows are pytest's own.
-        assert screen.rows_left(73, "one", "two\nthree") == left - 2 - 5 - 3
-        assert screen.rows_left(72) == left - 1 - 5
-    told = [PrintedCause([("a", "")]), PrintedCause([("b", "")])]
-    fit = [line for line, _ in screen.fitted(told, 4)]
-    assert fit == ["a", "", "b"]
-    assert [line for line, _ in screen.fitted(told, 3)][-1].startswith("and 1 more cause: ")
-
-
 @pytest.mark.parametrize("unproved", [False, True])
 def test_a_search_that_ended_with_a_repair_that_proves_nothing_is_incomplete(unproved):
     """With more time it may find a line: the run says that `pytest --locate` goes on."""
@@ -477,3 +395,42 @@ def test_a_search_that_ended_with_a_repair_that_proves_nothing_is_incomplete(unp
     reasons._repair = repair
     reasons._unproved |= {"run_a"} if unproved else {"run_b"}
     assert reasons._is_complete is not unproved
+
+
+def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
+    """Returns what the end of a run prints about failures whose search stopped early."""
+    folding = Folding(verbose=False)
+    for said in failed:
+        folding.failures[said.id] = Failure("", said, ("t.py", 1), search=CUT_SHORT)
+        folding.printed[said.id] = []
+    written: list[str] = []
+    terminal = SimpleNamespace(
+        write_line=lambda line, **_: written.append(line),
+        section=lambda _: None,
+        config=SimpleNamespace(getoption=lambda _: shown, rootpath=root),
+        stats={},
+    )
+    names = [said.exercise for said in failed]
+    Summary(folding, names, {}, {}, lambda: CourseWorth(9, 9)).pytest_terminal_summary(terminal)
+    return "\n".join(written)
+
+
+@pytest.mark.parametrize("shown", ["auto", "line"])
+def test_a_search_that_stopped_early_is_told_once_at_the_first_cause_without_a_line(
+    tmp_path, shown
+):
+    """The student learns there that more is to be found."""
+    failed = [
+        FailedTest(f"t.py::{name}", name, Status.FAILED, f"{name} is off", places=place)
+        for name, place in {"run_a": (("a.py", 3),), "run_b": (), "run_c": ()}.items()
+    ]
+    text = summed_up(tmp_path, shown, *failed)
+    assert text.count("`pytest --locate` finishes it") == 1
+    assert text.index("run_b is off") < text.index("stopped early") < text.index("run_c is off")
+
+
+def test_a_test_is_named_whole_if_its_parameter_holds_colons(tmp_path):
+    """The name is what pytest takes after `-k` or the file."""
+    said = FailedTest("t.py::test_it[a::b]", "run_a", Status.FAILED, "wrong\n  more")
+    lines = [line.strip() for line in summed_up(tmp_path, "auto", said).splitlines()]
+    assert "test_it[a::b]:" in lines

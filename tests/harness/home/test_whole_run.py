@@ -257,7 +257,6 @@ def test_verbose_shows_every_failure_with_its_numbers(at_home: AtHome) -> None:
         )
         == 3
     )
-    assert ran.text.count("difference\n") == 3
     end = ran.report[ran.report.index("= 3 failures of 1") :]
     assert end.startswith(
         "= 3 failures of 1 kind =\nrun_double: a term may not belong at "
@@ -287,7 +286,6 @@ def test_a_forbidden_name_is_noted_with_its_cost(at_home: AtHome) -> None:
     assert (ran.code, ran.report.endswith(NOTES)) == (0, True)
     ran = at_home(double="return torch.add(x, x)", later="return -torch.sub(x, 0)")
     assert "50% of this exercise's points" in ran
-    assert "\nand 1 more to note: `pytest -v` shows all\n" in ran
 
 
 NARROW = """\
@@ -351,30 +349,6 @@ def test_code_that_cannot_be_imported_is_told_once(at_home: AtHome) -> None:
         "ERROR: your code cannot be imported: SyntaxError: '(' was never closed "
         "(assignment/__init__.py:4)\n    return (x\n           ^\n\n"
     )
-
-
-def test_a_word_that_selects_no_test_gets_a_question(at_home: AtHome) -> None:
-    """The exercises' names are the words to choose from."""
-    ran = at_home("-k", "doubel")
-    assert ran.code == 5
-    assert (
-        "No test matches `-k doubel`. Did you mean `pytest -k double`?\n"
-        "`pytest --collect-only -q` lists all tests.\n"
-    ) in ran
-
-
-def test_a_misnamed_adapter_is_told_with_the_name_that_it_needs(at_home: AtHome) -> None:
-    """A function of other parameters cannot be meant, nor one that the program calls."""
-    adapters = at_home.folder / "adapters.py"
-    adapters.write_text(adapters.read_text().replace("run_later(", "run_latre("))
-    ran = at_home()
-    assert "\nadapters.py has no run_later; it has run_latre: rename it.\n" in ran
-    assert "4 passed, 1 missing" in ran
-    text = adapters.read_text()
-    adapters.write_text(text.replace("run_latre(x: Tensor", "run_latre(other: Tensor"))
-    assert "rename it" not in at_home()
-    adapters.write_text(f"{text}\n\nlater = lambda x: run_latre(x)\n")
-    assert "rename it" not in at_home()
 
 
 SLOPE = """

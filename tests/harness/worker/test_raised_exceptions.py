@@ -95,34 +95,6 @@ def test_a_long_message_about_keys_keeps_both_lists(described):
     assert (missing[-1], unexpected[-1]) == ("…", "…")
 
 
-@pytest.mark.parametrize(
-    ("setting", "told"),
-    [
-        ("m = 'a'", "m = 'a'"),
-        ("m = x\nm = 'a'", "m = 'a'"),
-        ("with torch.no_grad():\n    m = x\n    m = 'a'", "m = 'a'"),
-        ("if given:\n    m = 'a'\nelse:\n    m = x", ""),
-        ("m = 'a'\nif not given:\n    m = x", ""),
-        ("if not given:\n    given = x\nm = given", "m = given"),
-        ("m = x\nfor m in 'a':\n    pass", ""),
-        ("m = x\nif (m := 'a') is None:\n    pass", ""),
-        ("m = 'a'\ndef inner():\n    m = x", ""),
-        ("m = x\nif given:\n    m = 'a'\n    return x @ m\nelse:\n    m = x", ""),
-    ],
-)
-def test_the_statement_that_set_an_operand_is_told_if_it_is_certain(described, setting, told):
-    """A name may have its value from another branch, a loop, or not from a nested function."""
-    body = textwrap.indent(f"{setting}\nreturn x @ m", "    ")
-    raised = described(f"def run(x, given='given'):\n{body}")
-    assert {one.name: one.made for one in raised.operands}["m"] == told
-
-
-def test_the_default_of_an_argument_is_no_origin_of_one_that_was_given(described):
-    """The branch that sets it was not run."""
-    program = "def run(x, m='a'):\n    if m is None:\n        m = x\n    return x @ m"
-    assert {one.name: one.made for one in described(program).operands}["m"] == ""
-
-
 def test_a_deep_recursion_keeps_its_innermost_frames(described):
     program = "def run(x, n=0):\n    if n == 30:\n        raise KeyError(n)\n    run(x, n + 1)\n"
     raised = described(program)
@@ -153,16 +125,8 @@ SUGGESTIONS = [
     ("torch_ = 1\n    print(tortch)\n    tortch = 1", "torch_"),
     ("return x.reshap(3)", "reshape"),
     ("return x.quite_unlike_everything", ""),
-    ("from torch import softmx", "softmax"),
-    ("from beside import holder", "holders"),
-    ("from beside import quite_unlike_everything", ""),
     ("import absent_one", ""),
     ("return [][3]", ""),
-    ("sizes = {'fc.weight': 1, 2: 3}\n    return sizes['fc.weigth']", "fc.weight"),
-    ("sizes = {'fc.weight': 1}\n    return sizes['conv']", ""),
-    ("sizes = {'fc.weight': 1}\n    return sizes[3]", ""),
-    ("sizes = {'fc.weight': 1}\n    return sizes.pop('fc.weigth')", ""),
-    ("self = nn.ModuleDict({'conv': nn.ReLU()})\n    return self['cnov']", "conv"),
     ("raise KeyError", ""),
     ("return Net().size()\nclass Net:\n    n = 3\n    def size(self): return n", "self.n"),
     ("return Net().size()\nclass Net:\n    def __init__(self): self.n = 3\n"
@@ -172,70 +136,44 @@ SUGGESTIONS = [
      "    def size(self): return inner", "self.inner"),
     ("return Net().size()\nclass Net(nn.Module):\n    def size(self): return parameterz()", ""),
     ("return Net().size()\nclass Net(nn.Module):\n    def size(self): return named_buffers()", ""),
-    ("return beside.x", "import beside"),
-    ("import beside as b\n    return holders()", "from beside import holders"),
-    ("import beside as b, other as o\n    return both()", ""),
-    ("import beside as b\n    return Path('a')", ""),
 ]  # fmt: skip
-BESIDE = "from pathlib import Path\nx = 1\ndef holders(): 0\ndef both(): 0\n"
 
 
 @pytest.mark.parametrize(("body", "known"), SUGGESTIONS)
 def test_a_name_that_was_not_found_has_a_suggestion(described, body, known):
-    """It is a similar name, an attribute, or the import that is missing."""
-    files = {"beside": BESIDE, "other": "def both(): 0\n"}
-    assert described(f"def run(x):\n    {body}\n", **files).suggestion == known
+    """It is a similar name, or an attribute."""
+    assert described(f"def run(x):\n    {body}\n").suggestion == known
 
 
-def test_a_raised_name_without_a_frame_has_no_suggestion(tmp_path):
-    assert suggestion(NameError("no", name="lenn"), tmp_path) == ""
-    assert suggestion(AttributeError("no", name="appnd", obj=[]), tmp_path) == "append"
-    assert suggestion(AttributeError("no"), tmp_path) == ""
-
-
-def test_a_name_whose_halves_are_swapped_is_suggested(tmp_path):
-    assert suggestion(AttributeError("no", name="mulmat", obj=torch), tmp_path) == "matmul"
-    assert suggestion(AttributeError("no", name="mulmta", obj=torch.nn), tmp_path) == ""
+def test_a_raised_name_without_a_frame_has_no_suggestion():
+    assert suggestion(NameError("no", name="lenn")) == ""
+    assert suggestion(AttributeError("no", name="appnd", obj=[])) == "append"
+    assert suggestion(AttributeError("no")) == ""
 
 
 OPERANDS = [
     # What `run` does for x = float32[2, 3], and the operands with their values in words.
-    ("y = x.T\n    return x @ y.T", [("x", "float32[2, 3]", "", 0),
-                                          ("y", "float32[3, 2]", "y = x.T", FIRST + 1)]),
-    ("n = 3\n    return n + 'a'", [("n", "3", "n = 3", FIRST + 1)]),
-    ("n = 1\n    n += 2\n    return 'a' + n", [("n", "3", "n += 2", FIRST + 2)]),
-    ("n: int = 1\n    return 'a' + n", [("n", "1", "n: int = 1", FIRST + 1)]),
-    ("n, m = 1, 'a'\n    return n + m", [("n", "1", "n, m = (1, 'a')", FIRST + 1),
-                                          ("m", "'a'", "n, m = (1, 'a')", FIRST + 1)]),
-    ("for n in [1]:\n        'a' + n", [("n", "1", "", 0)]),
-    ("y = None\n    return y.more", [("y", "None", "y = None", FIRST + 1)]),
-    ("return Net.more + 1\nclass Net:\n    def more(self): 0", [
-        ("Net.more", "the function more", "", 0)]),
-    ("return twice + 1\ndef twice(): 0", [("twice", "the function twice", "", 0)]),
-    ("return torch.Tensor + 1", [("torch.Tensor", "the class Tensor", "", 0)]),
-    ("y = [x, x]\n    return torch.sin(y)", [
-        ("y", "[float32[2, 3], float32[2, 3]]", "y = [x, x]", FIRST + 1)]),
-    ("return torch.sin(twice(x))\ndef twice(x):\n    return [x]",
-     [("x", "float32[2, 3]", "", 0), ("twice(...)", "", "return [x]", FIRST + 3)]),
-    ("return torch.sin(twice(x))\ndef twice(x):\n    if x is None:\n        return 1\n"
-     "    return [x]",
-     [("x", "float32[2, 3]", "", 0)]),
-    ("return torch.sin(nothing(x))\ndef nothing(x):\n    def inner(y):\n        return [y]\n"
-     "    x = inner(x)",
-     [("x", "float32[2, 3]", "", 0)]),
+    ("y = x.T\n    return x @ y.T", [("x", "float32[2, 3]"), ("y", "float32[3, 2]")]),
+    ("n = 3\n    return n + 'a'", [("n", "3")]),
+    ("n = 1\n    n += 2\n    return 'a' + n", [("n", "3")]),
+    ("for n in [1]:\n        'a' + n", [("n", "1")]),
+    ("y = None\n    return y.more", [("y", "None")]),
+    ("return Net.more + 1\nclass Net:\n    def more(self): 0", [("Net.more", "the function more")]),
+    ("return twice + 1\ndef twice(): 0", [("twice", "the function twice")]),
+    ("return torch.Tensor + 1", [("torch.Tensor", "the class Tensor")]),
+    ("y = [x, x]\n    return torch.sin(y)", [("y", "[float32[2, 3], float32[2, 3]]")]),
     ("return Net().n + 'a'\nclass Net:\n    n = 3", []),
     # The frame knows other values by the names that a line sets, and by those of its inner parts.
-    ("y, z = 1, 2\n    y, z = max([], key=lambda z: x)", [("x", "float32[2, 3]", "", 0)]),
-    ("y = 1\n    return 'a' + [y for y in x]", [("x", "float32[2, 3]", "", 0)]),
-]  # fmt: skip
+    ("y, z = 1, 2\n    y, z = max([], key=lambda z: x)", [("x", "float32[2, 3]")]),
+    ("y = 1\n    return 'a' + [y for y in x]", [("x", "float32[2, 3]")]),
+]
 
 
 @pytest.mark.parametrize(("body", "operands"), OPERANDS)
 def test_the_operands_of_the_raising_expression_are_told(described, body, operands):
-    """Each has its value, and the statement that set it, if it is certain."""
+    """Each has its value."""
     raised = described(f"def run(x):\n    {body}\n")
-    seen = [(one.name, one.words, one.made, one.line) for one in raised.operands]
-    assert seen == operands
+    assert [(one.name, one.words) for one in raised.operands] == operands
 
 
 def test_a_long_name_is_no_operand_and_the_number_of_operands_is_bounded(described):
@@ -276,125 +214,6 @@ def test_a_wrong_call_tells_what_the_function_accepts(described, body, accepts):
 
 def test_a_call_that_never_began_tells_what_the_adapter_accepts(described):
     assert described("def run(): 0\n").accepts == f"run() in own.py:{FIRST}"
-
-
-CULPRITS = [
-    # Programs that raise in one line, and the line that must change, or None.
-    ("return Net(3)\nclass Net:\n    def __innit__(self, n): 0", 3),
-    ("return Net(3)\nclass Net:\n    def unlike(self, n): 0", None),
-    ("return Net(3)\nclass Net:\n    def _init_(self, n): 0\n    def __int__(self, n): 0", None),
-    ("return Net()(3)\nclass Net:\n    def _call_(self, n): 0", 3),
-    ("return Net()(3)\nclass Net:\n    def forward(self, n): 0", 3),
-    ("return Net()(3)\nclass Net(nn.Module):\n    def __call_(self, n): 0", None),
-    ("return Net()(3)\nclass Net(nn.Module):\n    def froward(self, n): 0", 3),
-    ("n = 3\n    return n(3)", None),
-    ("return Net().p\nclass Net(nn.Module):\n    def __init__(self):\n"
-     "        super().__init__()", None),
-    ("return Net()(x)\nclass Net(nn.Module):\n    def __init__(self):\n        self.p = 3", 3),
-    ("return Net()(x)\nclass Own(nn.Module): 0\nclass Net(Own):\n    def __init__(self):\n"
-     "        self.p = 3", 4),
-    ("net = nn.Linear(1, 1)\n    net.load_state_dict({'weight': torch.ones(1, 1),\n"
-     "        'bais': torch.ones(1), 'bias': torch.ones(1)})", 3),
-    ("net = nn.Linear(1, 1)\n    net.load_state_dict({'bais': 0, 'bias': 0, 'wieght': 0})", None),
-    ("net = nn.Linear(1, 1)\n    'bais'\n    net.load_state_dict({'bais': 0, 'bias': 0})", None),
-    ("net = nn.Linear(1, 1)\n    net.load_state_dict({'weight': torch.ones(1, 1)})", None),
-    ("y = nothing(x)\n    return y + 1\ndef nothing(x):\n    y = x\n    print(y)", 5),
-    ("y = nothing(x)\n    return y.T\ndef nothing(x):\n    print(x)", 4),
-    ("y = some(x)\n    return y + 1\ndef some(x):\n    if x is None:\n        return x", 1),
-    ("y = some(x)\n    return y + 1\ndef some(x):\n    return None", 1),
-    ("y = two(x)\n    return y @ x\ndef two(x):\n    return x, x", 4),
-    ("y = two(x)\n    return y @ x\ndef two(x):\n    if x is None:\n        return x, x\n"
-     "    return x, x", None),
-    ("y = x, x\n    return y @ x", None),
-    ("y = None\n    for y in []:\n        y = x\n    return y + 1", None),
-    ("y = None\n    for y in [None]: 0\n    return y + 1", None),
-    ("y = None\n    if (y := None) is None:\n        return y + 1", None),
-    ("y = 'a'\n    match ('b', 1):\n        case (y, _):\n            return x @ y", None),
-    ("y = two(x)\n    return y @ x\ndef two(x):\n    def inner(y):\n        return y, y\n"
-     "    return inner(x)", 6),
-    ("y = nothing(x)\n    return y.T\ndef nothing(x):\n    def inner(y):\n        return y\n"
-     "    x = inner(x)", 6),
-    ("return x + next(items())\ndef items():\n    yield from [None]", None),
-    ("return x + {}.get(nothing())\ndef nothing(): 0", None),
-    ("return f(nothing(), x + {}.get(1))\ndef nothing(): 0\ndef f(*_): 0", None),
-    ("a, b = nothing()\ndef nothing(): 0", 2),
-    ("y = None\n    z = None\n    return y + z", None),
-    ("y = None\n    y, z = both(y, x)\n    return y + z\ndef both(a, b):\n    return a, b", None),
-    ("return both(x)\ndef both(x, y=None):\n    return x + y", None),
-    ("return both(x)\ndef both(x, *, y=None):\n    return x + y", None),
-    ("return both(x)\ndef both(x, y=()):\n    return x + y", None),
-    ("return both(x)\nNOTHING = None\ndef both(x, y=NOTHING, *, z):\n    return x + y", None),
-    ("return both(x, None)\ndef both(x, y):\n    return x + y", 1),
-    ("y = x\n    if True:\n        y = None\n        return y + 1", 3),
-    ("return nothing(x) + 1\ndef nothing(x):\n    x = 2 * x", 3),
-    ("return Net().made(x) + 1\nclass Net:\n    def made(self, x):\n        x = 2 * x", 4),
-    ("return helper()\ndef helper(n): 0", None),
-    ("return helper(*3)\ndef helper(n): 0", None),
-    ("return helper(*None)\ndef helper(n): 0", None),
-    ("return helper(1, **{1: 2})\ndef helper(n): 0", None),
-    ("n = x.numel\n    return n + 1", 1),
-    ("n = x.numel\n    return again(n)\ndef again(m):\n    return twice(m)\ndef twice(n):\n"
-     "    return 2 * n", 1),
-    ("return twice(x.numel)\ndef twice(n):\n    return 2 * n", 1),
-    ("n = 'a'\n    return n / 2", 1),
-    ("return x.size / 2", None),
-    ("return [].more", None),
-    ("n = 'a'\n    m = 'b'\n    return n / m", None),
-    ("y = 1\n    raise TypeError('NoneType')", None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "line"), CULPRITS)
-def test_the_line_to_fix_is_told_only_if_it_is_certain(described, body, line):
-    """Lines count from the first in `run`."""
-    raised = described(f"def run(x):\n    {body}\n")
-    assert (raised.culprit.line - FIRST if raised.culprit else None) == line
-
-
-PROPERTY = """
-def run(x):
-    return Net().outer
-class Net(nn.Module):
-    @property
-    def outer(self): return self.inner
-    @{kind}
-    def inner(self):
-        {body}
-"""
-MISSING = "; the property {0} raised AttributeError, and torch says only that {0} is missing"
-
-
-@pytest.mark.parametrize("kind", ["property", "__import__('functools').cached_property"])
-def test_an_attribute_that_a_property_of_a_module_lacks_is_told_at_its_line(described, kind):
-    """Torch raises another exception, which names the property."""
-    raised = described(PROPERTY.format(kind=kind, body="return self.trainin"))
-    assert raised.message == ("'Net' object has no attribute 'trainin'" + MISSING.format("outer"))
-    assert [one.line - FIRST for one in raised.frames] == [1, 7]
-    assert (raised.expression, raised.suggestion) == ("self.trainin", "training")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "self.n = vars(self).get('n', 0) + 1; return self.a if self.n < 2 else 3",
-        "self.n = vars(self).get('n', 0) + 1; return self.a if self.n < 2 else exit()",
-    ],
-)
-def test_a_property_that_fails_only_once_is_named_without_its_reason(described, body):
-    """Torch's exception is told; it is not said that the attribute is set nowhere."""
-    raised = described(PROPERTY.format(kind="property", body=body).replace(".outer", ".inner"))
-    assert raised.message == "'Net' object has no attribute 'inner'" + MISSING.format("inner")
-    assert raised.frames[-1].line == FIRST + 1
-
-
-@pytest.mark.parametrize(("base", "note"), [("nn.Module", MISSING.format("inner")), ("object", "")])
-def test_an_exception_in_a_propertys_own_words_is_told_in_them(described, base, note):
-    """Torch hides these words; Python does not."""
-    body = "raise AttributeError('call fit first')"
-    program = PROPERTY.format(kind="property", body=body).replace(".outer", ".inner")
-    raised = described(program.replace("nn.Module", base))
-    assert raised.message == "call fit first" + note
-    assert raised.frames[-1].line == FIRST + 7
 
 
 def test_an_absent_package_is_named_by_its_top(described):

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 import torch
 
-from grader.worker.exceptions.raising import suggestion
 from grader.worker.stub_packages import (
     _PROGRESS,
     WORKING,
@@ -387,9 +386,8 @@ def test_all_names_of_a_known_package_are_imported_as_none(imported):
     source = "from tiktoken._educational import *\n\n\ndef f():\n    return Shards\n"
     module, names = imported(source)
     assert names == ["tiktoken"]
-    with pytest.raises(NameError) as caught:
+    with pytest.raises(NameError):
         module.f()
-    assert suggestion(caught.value, Path("/")) == "from tiktoken._educational import *"
 
 
 @pytest.mark.parametrize(
