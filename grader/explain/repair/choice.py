@@ -27,7 +27,7 @@ _CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference
 _MOST_CUTS = 6
 # The kind of edit that drops a condition, and the kinds that change one.
 _DROPS = "condition-dropped"
-_ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
+_ASKS = frozenset({"condition", "comparison", "negation-dropped"})
 # A heavier edit is not a plain slip: it is held back while exercises on its lines stay wrong.
 _PLAIN = 1.3
 

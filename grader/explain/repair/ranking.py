@@ -49,8 +49,6 @@ _ABBREVIATED = 3
 _LIKE_ITS_TARGET = -0.35
 # The kind of an edit that assigns a value to another variable.
 _TARGET = "target"
-# The kind of an edit that assigns a discarded value to a variable.
-_GOES_NOWHERE = "result"
 # A function with one of these elsewhere has not forgotten to mask, or to subtract the maximum.
 _DONE_ONCE = (
     frozenset({"masked_fill", "masked_fill_", "tril", "triu", "tril_", "triu_"}),
@@ -95,7 +93,7 @@ class EditRanking:
         function = None if node is None else _Function(node)
         weight: float = edit.cost
         weight += self._by_order(before, after) or self._as_usual(made)
-        if edit.kind == _GOES_NOWHERE or (_IDLE.fullmatch(before) and is_longer):
+        if _IDLE.fullmatch(before) and is_longer:
             weight += _COMPLETES_WHAT_IS_IDLE
         weight += towards
         if function is not None:

@@ -215,13 +215,11 @@ def _span(node: ast.stmt) -> set[int]:
 
 
 def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Returns the lines of parameters and class attributes around the lines in `passed`."""
+    """Returns the lines of defaults and class attributes around the lines in `passed`."""
     found: set[int] = set()
     for one in ast.walk(node):
         if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
-            ordered = [given for given in one.args.args if given.arg not in ("self", "cls")]
-            is_ordered = len(ordered) > 1 and not is_adapter(one.name)
-            if is_ordered or one.args.defaults or one.args.kw_defaults:
+            if one.args.defaults or one.args.kw_defaults:
                 found |= set(range(one.lineno, one.body[0].lineno))
         elif isinstance(one, ast.ClassDef) and passed & _span(one):
             for own in one.body:

@@ -58,6 +58,13 @@ def bounded(length, width):
 
 def compared(q, k):
     return scores(q, k)
+
+def guarded(parts, least):
+    if not parts:
+        return 0
+    elif least > 1:
+        parts = parts * 2
+    return parts
 """
 FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
 
@@ -77,15 +84,14 @@ def edits_producing(*wanted: str, exercises: frozenset[str] = FIRST) -> list[Rep
     return [found[one] for one in wanted]
 
 
-CONTRARY = "return [(0, middle), (middle, length)] if length < 1 else [(0, length)]"
-DROPPED = "return [(0, length)]"
+CONTRARY, DROPPED = "elif least < 1:", "elif True:"
 
 
 def test_a_wrong_condition_is_named(sources):
     """Only the opposite condition makes this program right."""
     choice = chosen(edits_producing(CONTRARY), sources, ADAPTERS)
     assert choice is not None
-    assert choice.places[0].source.endswith("if length > 1 else [(0, length)]")
+    assert choice.places[0].source == "elif least > 1:"
 
 
 def test_a_condition_that_only_guards_wrong_code_is_not_named(sources):

@@ -84,7 +84,7 @@ def test_a_line_that_was_handed_out_is_not_named(course, tmp_path_factory, given
 
 
 def edit(start: int, text: str) -> Edit:
-    return Edit("constant", 1, (1,), 1.0, (Replacement(start, start + 1, text),), "a factor", None)
+    return Edit("constant", 1, (1,), 1.0, (Replacement(start, start + 1, text),), "a factor", True)
 
 
 def test_two_edits_of_one_file_are_sent_in_the_order_of_their_places():
