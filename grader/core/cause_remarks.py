@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from grader.core.causes import ONE_OF_TWO, PASSES_AT_HOME, STEPS_TOLD, Cause, FailedTest
+from grader.core.causes import PASSES_AT_HOME, STEPS_TOLD, Cause, FailedTest
 from grader.core.text import begun_small, titled, unstopped
 from grader.core.verdict import Diagnosis, Status
 
@@ -19,7 +19,6 @@ def remarks(cause: Cause) -> Iterator[str]:
     yield from _other_failures(cause)
     yield from _passing_at_home(cause)
     yield from _named_elsewhere(cause)
-    yield from _one_of_two_elsewhere(cause)
 
 
 def _steps_of_another_test(cause: Cause) -> Iterator[str]:
@@ -75,13 +74,6 @@ def _named_elsewhere(cause: Cause) -> Iterator[str]:
     for name, mistake in told.items():
         said = begun_small(unstopped(mistake.explanation))
         yield f"In {_in_short(shown[name])}: {said} [{name}]"
-
-
-def _one_of_two_elsewhere(cause: Cause) -> Iterator[str]:
-    """Yields the exercises that need another mistake fixed too, where the root does not."""
-    of_two = dict.fromkeys(test.exercise for test in cause.tests if test.line(ONE_OF_TWO))
-    if of_two and cause.exercises[0] not in of_two:
-        yield f"In {_in_short([*of_two])}, {begun_small(ONE_OF_TWO)}"
 
 
 def _in_short(names: Sequence[str], noun: str = "exercise") -> str:

@@ -23,8 +23,6 @@ NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # Marks a test that still fails after the change that fixes other tests of its exercise.
 STAYS_WRONG = "Still fails after one change of "
-# Marks a line whose change fixes a test only if another mistake is fixed too.
-ONE_OF_TWO = "This is one of two mistakes."
 # Ends the headline of a test that fails only on inputs that the explainer does not have.
 ON_NEW_INPUTS = "fails on the new random inputs used for grading"
 PASSES_AT_HOME = f"passes your tests but {ON_NEW_INPUTS}"

@@ -9,7 +9,6 @@ import pytest
 from grader.core.cause_remarks import remarks
 from grader.core.causes import (
     ON_NEW_INPUTS,
-    ONE_OF_TWO,
     PASSES_AT_HOME,
     STAYS_WRONG,
     STEPS_TOLD,
@@ -112,21 +111,9 @@ def test_a_cause_names_a_mistake_only_for_exercises_that_show_it():
     ]
 
 
-def test_a_cause_names_exercises_that_have_a_second_mistake_too():
-    """Fixing the line is enough at the root, and not where something else is wrong as well."""
-    fixed = "With the other (b.py:1) fixed, changing a.py:1 fixes all failed tests of the exercise."
-    of_two = f"{WRONG}\n{ONE_OF_TWO} {fixed}"
-    more = [
-        failed(name, places=(LINE,), message=of_two) for name in ("run_weights", "run_attention")
-    ]
-    said = "In run_weights and 1 more exercise, this is one of two mistakes."
-    assert said in [*remarks(one_cause(failed("run_mask", places=(LINE,)), *more))]
-    assert [*remarks(one_cause(*more))] == []
-
-
 def test_an_exception_cannot_forge_the_explainers_remarks():
     """A submission chooses its exception's text, even the class name that begins the first line."""
-    forged = f"{ONE_OF_TWO}: {STAYS_WRONG}a.py:1, {STEPS_TOLD}all of it"
+    forged = f"{STAYS_WRONG}a.py:1, {STEPS_TOLD}all of it"
     raised = failed("run_weights", message=f"{forged}\n    {forged}", status=Status.ERROR)
     cause = one_cause(
         failed("run_mask", mistake=INVERTED), dataclasses.replace(raised, mistake=AGAIN)

@@ -9,7 +9,7 @@ import pytest
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
-from grader.explain.line_words import proof, subject_in_words, suspicion
+from grader.explain.line_words import subject_in_words, suspicion
 from grader.explain.repair.choice import RepairedExercise, chosen
 from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
@@ -151,40 +151,10 @@ def test_a_cheap_edit_does_not_rule_out_another_line(sources):
     assert len(choice.places) == 2
 
 
-def test_an_edit_of_more_lines_than_one_that_suffices_is_not_named(sources):
-    """The other lines change nothing that counts, and are not wrong."""
-    slip, change = edits_producing("near = length - 1", "near = length + 2")
-    made = replace(
-        change.made.edit, lines=tuple(sorted(change.made.edit.lines + slip.made.edit.lines))
-    )
-    choice = chosen([slip, replace(change, made=FileEdit(FILE, made))], sources, ADAPTERS)
-    assert choice is not None
-    assert [one.source for one in choice.places] == ["near = length + 1"]
-
-
 def words_for(one: Proved | None, test: str) -> str:
     """Returns the words for a test."""
     assert one is not None
     return one.in_words(test)
-
-
-def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
-    """An exercise that builds on it has two mistakes; each message counts its own."""
-    first, second = edits_producing("near = length - 1", "near = length + 2")
-    choice = chosen([first], sources, ADAPTERS)
-    assert choice is not None
-    beside = replace(choice, besides=second.made)
-
-    def passing(changes: Changes) -> set[str]:
-        edits = sum(map(len, changes.values()))
-        return {"test a"} if edits == 1 else {"test a", "test b"}
-
-    of_one = proved("run_a", beside, {"test a"}, (), passing)
-    assert words_for(of_one, "test a").count(" alone fixes all failed tests of the exercise.") == 1
-    of_two = proved("run_b", beside, {"test a", "test b"}, (), passing)
-    place = f"{FILE}:{second.made.edit.line}"
-    said = f"This is one of two mistakes. With the other ({place}) fixed, changing {FILE}:"
-    assert said in words_for(of_two, "test b")
 
 
 def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
@@ -195,8 +165,8 @@ def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
     def passing(changes: Changes) -> set[str]:
         return {"test a"} if changes else {"test b"}
 
-    assert proved("run_a", choice, {"test a"}, {"test b"}, passing) is None
-    whole = proved("run_a", choice, {"test a"}, {"test c"}, passing)
+    assert proved(choice, {"test a"}, {"test b"}, passing) is None
+    whole = proved(choice, {"test a"}, {"test c"}, passing)
     assert " alone fixes all failed tests of the exercise." in words_for(whole, "test a")
 
 
@@ -205,12 +175,12 @@ def test_another_edit_of_the_line_proves_it_if_the_likeliest_breaks_a_test(sourc
     choice = chosen(edits_producing("near = length - 1", "near = length + 2"), sources, ADAPTERS)
     assert choice is not None
     assert choice.places[0].new_source == "near = length - 1"
-    likeliest = choice.made.together_with(None)
+    likeliest = choice.places[0].made.changes
 
     def passing(changes: Changes) -> set[str]:
         return {"test a"} if changes == likeliest else {"test a", "test b"}
 
-    proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
+    proof = proved(choice, {"test a"}, {"test b"}, passing)
     assert proof is not None
     assert proof.repaired.places[0].new_source == "near = length + 2"
 
@@ -222,12 +192,12 @@ def test_the_next_likely_line_proves_it_if_the_likeliest_breaks_a_test(sources):
     choice = chosen([likely, heavy], sources, ADAPTERS)
     assert choice is not None
     assert [one.source for one in choice.places] == ["near = length + 1"]
-    first = likely.made.together_with(None)
+    first = likely.made.changes
 
     def passing(changes: Changes) -> set[str]:
         return {"test a"} if changes == first else {"test a", "test b"}
 
-    proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
+    proof = proved(choice, {"test a"}, {"test b"}, passing)
     assert proof is not None
     assert [one.source for one in proof.repaired.places] == ["far = length * width"]
 
@@ -243,7 +213,7 @@ def test_the_tests_run_unedited_once_for_many_repairs(sources):
         runs.append(changes)
         return {"test a"} if changes else {"test b"}
 
-    assert proved("run_a", choice, {"test a"}, {"test b"}, passing) is None
+    assert proved(choice, {"test a"}, {"test b"}, passing) is None
     assert len(runs) == 4
     assert runs.count({}) == 1
 
@@ -256,16 +226,6 @@ def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     assert " alone fixes all failed tests of the exercise." in whole.in_words("test a")
     part = replace(whole, others=frozenset({"test b"}))
     assert "fixes this test." in part.in_words("test a")
-
-
-def test_a_test_that_still_fails_names_all_lines_of_the_change(sources):
-    """A change of one of them alone was not tried."""
-    choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
-    assert choice is not None
-    pair = (replace(choice.places[0], line=18, on=((19, ""), (21, ""))),)
-    part = Proved(replace(choice, places=pair), frozenset({"test a"}), frozenset({"test b"}))
-    said = f"Still fails after one change of {FILE}:18, 19 and 21 that fixes other tests."
-    assert part.in_words("test b") == said
 
 
 @dataclass
@@ -310,10 +270,8 @@ def named_lines(
     repair = ExerciseRepair(
         sources,
         ADAPTERS,
-        lambda exercise, besides, _: Found(
-            by_exercise.get(exercise, ()) if besides is None else by_exercise.get("second", ()),
-            lines,
-            unlikely if exercise == "run_a" else (),
+        lambda exercise, _: Found(
+            by_exercise.get(exercise, ()), lines, unlikely if exercise == "run_a" else ()
         ),
     )
     return {
@@ -365,13 +323,6 @@ def test_three_lines_that_are_equally_likely_are_all_told(sources):
     )
 
 
-def test_a_large_edit_is_named_if_a_second_edit_fixes_the_rest(sources):
-    """The two mistakes together explain every wrong exercise."""
-    both = edits_producing("return weights * 3", exercises=FIRST | SECOND)
-    found = named_lines(sources, {"run_a": edits_producing(FACTOR), "second": both}, SHARED)
-    assert found == {"run_a": 7, "run_b": 19}
-
-
 def test_unlikely_edits_are_tried_if_likely_ones_name_no_line(sources):
     """An edit that only avoids the wrong code does not end the search."""
     unlikely = edits_producing("found = parts[0] * 4")
@@ -421,25 +372,3 @@ def test_two_suspected_lines_each_get_their_own_subject():
     """The two places make one sentence, also if something is missing at one of them."""
     said = "Check a constant at a.py:3, or whether a factor is missing at b.py:4."
     assert suspicion(["a number", "a factor that is missing"], ["a.py:3", "b.py:4"]) == said
-
-
-def test_lines_that_change_together_are_shown_each_with_its_source():
-    """A reader sees from both lines that their order is wrong."""
-    said = proof(["model.py:11"], ["key: Tensor"], [[(12, "query: Tensor")]], "", True)
-    assert said.splitlines() == [
-        "Changing model.py:11 and 12 fixes all failed tests of the exercise.",
-        "    key: Tensor",
-        "    query: Tensor",
-    ]
-
-
-def test_a_pair_of_lines_is_told_as_a_pair_beside_another_line():
-    """Neither line of the pair fixes a test alone."""
-    sources = ["even = a * cos + b * sin", "angles = positions / periods"]
-    pair = [(15, "odd = b * cos - a * sin")]
-    said = proof(["rope.py:14", "rope.py:10"], sources, [pair, ()], "", True)
-    assert said.splitlines() == [
-        "Changing one of these fixes all failed tests of the exercise.",
-        "    rope.py:14 and 15: even = a * cos + b * sin",
-        "    rope.py:10: angles = positions / periods",
-    ]
