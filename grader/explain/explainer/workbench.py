@@ -145,7 +145,6 @@ Result = TypeVar("Result")
 class RepairWorkshop:
     """A repair of one submission's wrong exercises, in turn; `repairs` records each attempt.
 
-    For exercises without a repair, `ignored` names a parameter or result that is never used.
     `contract` is the file of the adapters that students got.
     """
 
@@ -159,7 +158,6 @@ class RepairWorkshop:
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
         self.repairs: list[Repair] = []
-        self.ignored: dict[str, str] = {}
 
     @functools.cached_property
     def _sources(self) -> EditableSources:
@@ -200,7 +198,7 @@ class RepairWorkshop:
             return Search(catalogue, self._bench, exercise, every, answers_only, bounds)
 
         repair = ExerciseRepair(self._sources, self._submission.adapters, search)
-        self.ignored, attempts = repair.ignored, repair.attempts(asked)
+        attempts = repair.attempts(asked)
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 self.repairs.append(self._noted(attempt))
