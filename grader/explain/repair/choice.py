@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader.explain.line_words import proof, subject_in_words, suspicion
-from grader.explain.repair.ranking import EditRanking
+from grader.explain.repair.ranking import weight_of
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.generation import edits_of
@@ -25,9 +25,6 @@ _MOST_SPARES = 8
 # Calls, attributes and contexts without gradients, and how many of them are tried.
 _CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference_mode)\b")
 _MOST_CUTS = 6
-# The kind of edit that drops a condition, and the kinds that change one.
-_DROPS = "condition-dropped"
-_ASKS = frozenset({"condition", "comparison", "negation-dropped"})
 # A heavier edit is not a plain slip: it is held back while exercises on its lines stay wrong.
 _PLAIN = 1.3
 
@@ -85,9 +82,7 @@ def in_place(place: Place) -> str:
     return f"{place.file}:{place.line}"
 
 
-def chosen(
-    repairs: Sequence[RepairEdit], sources: EditableSources, adapters: str
-) -> RepairedExercise | None:
+def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedExercise | None:
     """Returns the repair to tell, or None if no edit is likely or too many are equally likely.
 
     Only edits that fix their whole exercise and break nothing count. The edits that fix the most
@@ -98,7 +93,8 @@ def chosen(
     if not able:
         return None
     most = max(map(_fixed, able))
-    weighed = _weighed([one for one in able if _fixed(one) == most], sources, adapters)
+    likely = ((weight_of(one.made, sources), one) for one in able if _fixed(one) == most)
+    weighed = sorted(likely, key=lambda pair: pair[0])
     first = _choice(weighed, sources)
     if first is None:
         return None
@@ -151,29 +147,6 @@ def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise
         return None
     found = RepairedExercise((places[0],), frozenset({exercise}), is_plain=True)
     return replace(found, others=tuple(map(found.at, places[1 : _MOST_CUTS + 1])))
-
-
-def _weighed(
-    repairs: Sequence[RepairEdit], sources: EditableSources, adapters: str
-) -> list[tuple[float, RepairEdit]]:
-    """Returns the repairs by weight, the lightest first.
-
-    If dropping a condition also fixes the exercise, negating it only steers calls around the
-    fault. An edit that changes such a condition weighs at least as much as one that drops it.
-    Lines with `None` are an exception: tests often pass an optional argument always, or never.
-    """
-    weighing = EditRanking(sources, adapters)
-    weights = [weighing.weight(one.made) for one in repairs]
-    drops: dict[Line, float] = {}
-    for weight, one in zip(weights, repairs, strict=True):
-        line = _line(one)
-        if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
-            drops[line] = min(weight, drops.get(line, weight))
-    found = [
-        (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
-        for weight, one in zip(weights, repairs, strict=True)
-    ]
-    return sorted(found, key=lambda pair: pair[0])
 
 
 def _line(repair: RepairEdit) -> Line:

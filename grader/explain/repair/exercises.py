@@ -131,7 +131,7 @@ class ExerciseRepair:
         """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only."""
 
         def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
-            return chosen(repairs, self._sources, self._adapters)
+            return chosen(repairs, self._sources)
 
         return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 

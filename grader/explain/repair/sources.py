@@ -110,10 +110,6 @@ class EditableSources:
         lines = self._files[file].text.split("\n") if file in self._files else []
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
-    def count(self, file: str, text: str) -> int:
-        """Returns how often a line stands in a file, whatever its indentation."""
-        return [one.strip() for one in self._files[file].text.split("\n")].count(text.strip())
-
     def node(self, file: str, number: int) -> Function | None:
         """Returns the innermost function around a line, or None; of unknown files, too."""
         return self._functions.get((file, number))
