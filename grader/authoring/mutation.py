@@ -131,7 +131,7 @@ def _candidates(programs: RightPrograms, reach: Reach, slips: Slips) -> Iterator
         source = programs.source(module)
         statements = statement_lines(source)
         for edit in edits_of(source, slips=slips):
-            if edit.function is None:
+            if not edit.in_function:
                 roles = everywhere
             else:
                 lines = {other for line in edit.lines for other in statements.get(line, (line,))}

@@ -6,8 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from grader.core.text import enumerated
-
 _NUMBER, _NUMBERS = "a number", "a constant"
 _MISSING, _NOT_HERE = " that is missing", " that may not belong there"
 _UNUSED = ", which is never used"
@@ -50,32 +48,18 @@ def subject_in_words(subject: str, before: str, after: str) -> str:
     return f"a call of `{next(iter(added))}`{_MISSING}" if added.total() == 1 else ""
 
 
-def proof(
-    places: Sequence[str],
-    sources: Sequence[str],
-    ons: Sequence[Sequence[tuple[int, str]]],
-    other: str,
-    is_all: bool,
-) -> str:
+def proof(places: Sequence[str], sources: Sequence[str], is_all: bool) -> str:
     """Returns the sentence that says which change was seen to fix tests, and the source below.
 
-    `places` are alternatives, each with its source. A change includes further lines, each with its
-    source, which `ons` holds for each place. If another mistake, at the place `other`, must be
-    fixed too, the sentence says so. Without `is_all`, some tests of the exercise stay wrong or did
-    not run; another change of the line may fix them.
+    `places` are alternatives, each with its source. Without `is_all`, some tests of the exercise
+    stay wrong or did not run; another change of the line may fix them.
     """
-    is_one, is_alone = len(places) == 1, not any(ons)
-    changes = [together(place, on) for place, on in zip(places, ons, strict=True)]
-    which = changes[0] if is_one else f"one of these{' lines' if is_alone else ''}"
-    if is_all:
-        alone = " alone" if is_one and is_alone and not other else ""
-        said = f"changing {which}{alone} fixes all failed tests of the exercise."
-    else:
-        said = f"changing {which} fixes this test."
-    second = f"This is one of two mistakes. With the other ({other}) fixed, {said}"
-    told = sources if is_one else map(": ".join, zip(changes, sources, strict=True))
-    more = (source for _, source in ons[0]) if is_one else ()
-    return "\n    ".join([second if other else _begun(said), *told, *more])
+    is_one = len(places) == 1
+    which = places[0] if is_one else "one of these lines"
+    alone = " alone" if is_one and is_all else ""
+    tests = "all failed tests of the exercise" if is_all else "this test"
+    told = sources if is_one else map(": ".join, zip(places, sources, strict=True))
+    return "\n    ".join([f"Changing {which}{alone} fixes {tests}.", *told])
 
 
 def _to_check(subject: str) -> str:
@@ -88,8 +72,3 @@ def _to_check(subject: str) -> str:
 
 def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def together(place: str, on: Sequence[tuple[int, str]]) -> str:
-    """Returns a place, and the lines that change with it: "a.py:3 and 4"."""
-    return enumerated([place, *(str(line) for line, _ in on)])

@@ -195,7 +195,7 @@ class Reasons:
         if words and repaired is None:
             said = dataclasses.replace(said, message=f"{said.message}\n{words}")
         # An edit that makes a test pass undoes the exercise's mistake, and with it wrong gradients.
-        undone = repaired is not None and not repaired.besides
+        undone = repaired is not None
         follows = undone or (said.aspect is Aspect.GRADIENTS and not said.is_apart)
         finding, mistake = self._findings.get(said.exercise), None
         if finding is not None and (follows or said.id in finding.tests):
@@ -211,8 +211,6 @@ class Reasons:
         if repaired is not None:
             advice, _, failure.line = words.partition("\n")
             places = tuple((place.file, place.line) for place in repaired.places)
-        elif self._repair is not None and said.exercise in self._repair.ignored:
-            failure.more.append(self._repair.ignored[said.exercise])
         if repaired is None and way is not None:
             told = filter(None, [said.message, way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(told))
@@ -304,7 +302,7 @@ class Reasons:
             wrong |= unknown - passing({}, silent) if silent else set()
             # Wrong answers may take less work than right ones.
             kept = {one.nodeid for one in tests if not _has_aspect(one, COUNTED_ASPECTS)} - wrong
-            found = proved(exercise, repaired, wrong, kept, passing)
+            found = proved(repaired, wrong, kept, passing)
             others = self._not_run_with(exercise, wrong | unknown)
             return None if found is None else dataclasses.replace(found, others=others)
         except (MemoryError, TooLong):
@@ -315,7 +313,7 @@ class Reasons:
     def _passed_beside(self, exercise: str, repaired: RepairedExercise) -> list[pytest.Function]:
         """Returns the passed tests of other exercises that run a line of a repair."""
         assert self._repair is not None
-        places = [place for choice in repaired.choices() for place in choice.places]
+        places = [place for choice in (repaired, *repaired.others) for place in choice.places]
         beside = self._repair.running({(place.file, place.line) for place in places})
         return [
             test

@@ -27,7 +27,7 @@ from grader.explain.repair.choice import Line, RepairedExercise, gradient_repair
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import ExerciseRepair
 from grader.explain.repair.questions import CheckedCall, telling
-from grader.explain.repair.search import FileEdit, Search, SearchBounds, Workbench
+from grader.explain.repair.search import Search, SearchBounds, Workbench
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.slips import load_slips
 from grader.home.bench import CONTRACT
@@ -53,8 +53,7 @@ class HomeRepair:
 
     `asked` are the calls whose right answer is known, in the order of exercises. `is_complete`
     tells whether nothing was left untried; `cut_short` are exercises whose repair was chosen before
-    the search was complete. For an exercise without a repair, `ignored` says what
-    the code takes and never uses.
+    the search was complete.
     """
 
     def __init__(
@@ -73,7 +72,6 @@ class HomeRepair:
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
         self._passed: dict[str, set[Line]] = {}
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
-        self.ignored = self._repairs.ignored
         self._of_gradients = functools.cache(functools.partial(gradient_repair, bench.sources))
         self.is_complete = True
         self.cut_short: set[str] = set()
@@ -125,16 +123,14 @@ class HomeRepair:
             self.is_complete = False
             raise
 
-    def _search(self, exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
+    def _search(self, exercise: str, answers_only: bool) -> Search | None:
         """Returns a search within the rest of the budget; None if the budget is used up."""
         edits = self._left.edits - sum(one.tried for one in self._begun)
         seconds = self._end - own_time()
         if edits <= 0 or seconds <= 0:
             return None
         bounds, every = SearchBounds(edits, seconds), [*itertools.chain(*self._asked.values())]
-        search = Search(
-            self._catalogue, self._bench.lent, exercise, every, besides, answers_only, bounds
-        )
+        search = Search(self._catalogue, self._bench.lent, exercise, every, answers_only, bounds)
         self._begun.append(search)
         return search
 

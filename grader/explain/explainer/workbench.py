@@ -29,7 +29,7 @@ from grader.explain.repair.exercises import (
     proved,
 )
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import IN_CLASS, FileEdit, Search, Workbench
+from grader.explain.repair.search import IN_CLASS, Search, Workbench
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.slips import Slips
 from grader.sandbox.session import Session
@@ -145,7 +145,6 @@ Result = TypeVar("Result")
 class RepairWorkshop:
     """A repair of one submission's wrong exercises, in turn; `repairs` records each attempt.
 
-    For exercises without a repair, `ignored` names a parameter or result that is never used.
     `contract` is the file of the adapters that students got.
     """
 
@@ -159,7 +158,6 @@ class RepairWorkshop:
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
         self.repairs: list[Repair] = []
-        self.ignored: dict[str, str] = {}
 
     @functools.cached_property
     def _sources(self) -> EditableSources:
@@ -191,16 +189,16 @@ class RepairWorkshop:
         waiting = [name for name, own in asked.items() if not all(one.right for one in own)]
         parts: dict[str, Deadline] = {}
 
-        def search(exercise: str, besides: FileEdit | None, answers_only: bool) -> Search | None:
+        def search(exercise: str, answers_only: bool) -> Search | None:
             if exercise not in parts:
                 parts[exercise] = deadline.part(len(waiting) - waiting.index(exercise))
             if parts[exercise].passed:
                 return None
             bounds = replace(IN_CLASS, seconds=min(IN_CLASS.seconds, parts[exercise].left))
-            return Search(catalogue, self._bench, exercise, every, besides, answers_only, bounds)
+            return Search(catalogue, self._bench, exercise, every, answers_only, bounds)
 
         repair = ExerciseRepair(self._sources, self._submission.adapters, search)
-        self.ignored, attempts = repair.ignored, repair.attempts(asked)
+        attempts = repair.attempts(asked)
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 self.repairs.append(self._noted(attempt))
@@ -231,7 +229,7 @@ class RepairWorkshop:
                 for name, one in itertools.chain([(exercise, choice)], left):
                     tests, right = failed.get(name, ()), kept[name]
                     passing = functools.partial(_passing, bench, [*right, *sorted(tests)], passes)
-                    if not deadline.passed and (own := proved(name, one, tests, right, passing)):
+                    if not deadline.passed and (own := proved(one, tests, right, passing)):
                         found[name] = own
         return found
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.explain.line_words import proof, subject_in_words, suspicion, together
-from grader.explain.repair.ranking import EditRanking
+from grader.explain.line_words import proof, subject_in_words, suspicion
+from grader.explain.repair.ranking import weight_of
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.generation import edits_of
@@ -25,9 +25,6 @@ _MOST_SPARES = 8
 # Calls, attributes and contexts without gradients, and how many of them are tried.
 _CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference_mode)\b")
 _MOST_CUTS = 6
-# The kind of edit that drops a condition, and the kinds that change one.
-_DROPS = "condition-dropped"
-_ASKS = frozenset({"condition", "comparison", "branches", "negation-dropped"})
 # A heavier edit is not a plain slip: it is held back while exercises on its lines stay wrong.
 _PLAIN = 1.3
 
@@ -36,10 +33,7 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line whose edit fixes an exercise: the part to change (`subject`), and the changed source.
-
-    `made` is the edit. The lines in `on`, each with its source, change as well.
-    """
+    """A line whose edit `made` fixes an exercise: the part to change, and the changed source."""
 
     made: FileEdit
     file: str
@@ -47,7 +41,6 @@ class Place:
     source: str
     subject: str
     new_source: str
-    on: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +48,17 @@ class RepairedExercise:
     """A repair of exercises: in one line, or in one of several, the likeliest first.
 
     `others` are repairs for the case that a test fails with this one: by other edits of the first
-    line, then by the next likely lines. `besides` is a second edit that the repair needs, made for
-    an earlier exercise. The repair `is_plain` if it is as small as slips are.
+    line, then by the next likely lines. The repair `is_plain` if it is as small as slips are.
     """
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
     is_plain: bool
     others: tuple[RepairedExercise, ...] = ()
-    besides: FileEdit | None = None
-
-    @property
-    def made(self) -> FileEdit:
-        """Returns the likeliest edit."""
-        return self.places[0].made
 
     def at(self, place: Place) -> RepairedExercise:
         """Returns the repair by one line alone."""
         return replace(self, places=(place,), others=())
-
-    def choices(self) -> Iterator[RepairedExercise]:
-        """Yields the repair and the others, each made together with the second edit."""
-        yield self
-        yield from (replace(other, besides=self.besides) for other in self.others)
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """Returns the message with the line, or the lines.
@@ -87,13 +68,7 @@ class RepairedExercise:
         failed test of the exercise.
         """
         where = [in_place(place) for place in self.places]
-        sources = [place.source for place in self.places]
-        ons = [place.on for place in self.places]
-        other = ""
-        if self.besides is not None:
-            line, *more = self.besides.edit.lines
-            other = together(f"{self.besides.file}:{line}", [(one, "") for one in more])
-        said = proof(where, sources, ons, other, is_all)
+        said = proof(where, [place.source for place in self.places], is_all)
         if shown:
             said += f"\nFor example:\n    {self.places[0].new_source}"
         subjects = [
@@ -107,29 +82,26 @@ def in_place(place: Place) -> str:
     return f"{place.file}:{place.line}"
 
 
-def chosen(
-    repairs: Sequence[RepairEdit], sources: EditableSources, adapters: str
-) -> RepairedExercise | None:
+def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedExercise | None:
     """Returns the repair to tell, or None if no edit is likely or too many are equally likely.
 
-    Only edits that fix their whole exercise and break nothing count. An edit of several lines does
-    not count if one of them does alone. The edits that fix the most exercises win, and among these
-    those that fix the most tests of precision. The lightest edit of them wins.
+    Only edits that fix their whole exercise and break nothing count. The edits that fix the most
+    exercises win, and among these those that fix the most tests of precision. The lightest edit of
+    them wins.
     """
     able = [one for one in repairs if one.is_whole]
-    lines = {(one.made.file, one.made.edit.lines) for one in able}
-    able = [one for one in able if not any(_is_more(one, *other) for other in lines)]
     if not able:
         return None
     most = max(map(_fixed, able))
-    weighed = _weighed([one for one in able if _fixed(one) == most], sources, adapters)
+    likely = ((weight_of(one.made, sources), one) for one in able if _fixed(one) == most)
+    weighed = sorted(likely, key=lambda pair: pair[0])
     first = _choice(weighed, sources)
     if first is None:
         return None
     told = {(place.file, place.line) for place in first.places}
     rest = [(weight, one) for weight, one in weighed if _line(one) not in told]
     following = _choice(rest, sources)
-    others = first.others if following is None else (*first.others, *following.choices())
+    others = first.others if following is None else (*first.others, following, *following.others)
     return replace(first, others=others)
 
 
@@ -166,7 +138,7 @@ def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise
     for file, text in sources.texts.items():
         lines = {number for number, line in enumerate(text.split("\n"), 1) if _CUT.search(line)}
         edits = edits_of(text, lines, slips=sources.slips) if lines else ()
-        for made in (FileEdit(file, one) for one in edits):
+        for made in (FileEdit(file, one) for one in edits if len(one.lines) == 1):
             pieces = made.edit.replacements
             cuts = sum(len(_CUT.findall(text[one.start : one.end])) for one in pieces)
             if cuts > sum(len(_CUT.findall(one.text)) for one in pieces):
@@ -175,34 +147,6 @@ def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise
         return None
     found = RepairedExercise((places[0],), frozenset({exercise}), is_plain=True)
     return replace(found, others=tuple(map(found.at, places[1 : _MOST_CUTS + 1])))
-
-
-def _weighed(
-    repairs: Sequence[RepairEdit], sources: EditableSources, adapters: str
-) -> list[tuple[float, RepairEdit]]:
-    """Returns the repairs by weight, the lightest first.
-
-    If dropping a condition also fixes the exercise, negating it only steers calls around the
-    fault. An edit that changes such a condition weighs at least as much as one that drops it.
-    Lines with `None` are an exception: tests often pass an optional argument always, or never.
-    """
-    weighing = EditRanking(sources, adapters)
-    weights = [weighing.weight(one.made) for one in repairs]
-    drops: dict[Line, float] = {}
-    for weight, one in zip(weights, repairs, strict=True):
-        line = _line(one)
-        if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
-            drops[line] = min(weight, drops.get(line, weight))
-    found = [
-        (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
-        for weight, one in zip(weights, repairs, strict=True)
-    ]
-    return sorted(found, key=lambda pair: pair[0])
-
-
-def _is_more(repair: RepairEdit, file: str, lines: Sequence[int]) -> bool:
-    """Returns whether an edit changes these lines and others beside them."""
-    return repair.made.file == file and {*repair.made.edit.lines} > {*lines}
 
 
 def _line(repair: RepairEdit) -> Line:
@@ -219,5 +163,4 @@ def _place(made: FileEdit, sources: EditableSources) -> Place:
         sources.line(file, edit.line),
         edit.subject,
         lines[edit.line - 1].strip() if edit.line <= len(lines) else "",
-        tuple((on, sources.line(file, on)) for on in sorted({*edit.lines} - {edit.line})),
     )

@@ -9,19 +9,15 @@ from dataclasses import dataclass, replace
 
 from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
-from grader.explain.line_words import together
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
-from grader.explain.repair.ignored import ignored
 from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import FileEdit, Lines, RepairEdit, Search
+from grader.explain.repair.search import Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
 
-# Takes an exercise, a second edit to make with each edit, and whether to ignore calls that raise.
-# Returns None if nothing more may be tried.
-NewSearch = Callable[[str, FileEdit | None, bool], Search | None]
+# Takes an exercise, and whether to ignore calls that raise. Returns None if nothing more may be
+# tried.
+NewSearch = Callable[[str, bool], Search | None]
 
-# The most repairs of other exercises to combine with an exercise's own edits.
-_MOST_BESIDES = 2
 # The most exercises that an edit may leave wrong, for each exercise that it makes right.
 _MOST_LEFT = 1 / 3
 # After so many failed searches on the same lines, other exercises there are not searched.
@@ -46,7 +42,7 @@ class ExerciseRepair:
     """A repair of exercises, one after another.
 
     `chosen` holds the repair of each exercise that was tried or is fixed as well; None if it has
-    none. Then `ignored` says which parameter or result the code never uses, if it is only one.
+    none.
     """
 
     def __init__(self, sources: EditableSources, adapters: str, search: NewSearch) -> None:
@@ -54,8 +50,6 @@ class ExerciseRepair:
         self._adapters = adapters
         self._search = search
         self.chosen: dict[str, RepairedExercise | None] = {}
-        self.ignored: dict[str, str] = {}
-        self._held: dict[str, RepairedExercise] = {}
         self._doubted: set[str] = set()
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
@@ -76,8 +70,6 @@ class ExerciseRepair:
                 if (known := self.chosen[exercise]) is not None:
                     found |= dict.fromkeys(_newly_fixed(exercise, known, found), known)
                 continue
-            if any(exercise in one.exercises for one in self._held.values()):
-                continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
             attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
@@ -86,49 +78,34 @@ class ExerciseRepair:
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
             if attempt.choice is None and attempt.is_whole and only_some_raise:
                 attempt = self._repair_of_answers(attempt, found)
-            if attempt.choice is None and exercise not in self._held:
+            if attempt.choice is None:
                 for other in self._sharing(exercise):
                     self._in_vain[other].add(exercise)
-                passed = self._passed.get(exercise, {}).get(exercise, frozenset())
-                unused = ignored(self._sources, passed, self._adapters, own)
-                self.ignored |= {} if unused is None else {exercise: unused.in_words()}
-            for one in (*_proved(attempt, self._held, found), attempt):
-                attempted = replace(one, fixed=one.fixed - found.keys())
-                self.chosen.setdefault(one.exercise, None)
-                if attempted.choice is not None:
-                    found |= dict.fromkeys(attempted.fixed, attempted.choice)
-                    self.chosen |= dict.fromkeys(attempted.fixed, attempted.choice)
-                yield attempted
+            self.chosen.setdefault(exercise, None)
+            if attempt.choice is not None:
+                found |= dict.fromkeys(attempt.fixed, attempt.choice)
+                self.chosen |= dict.fromkeys(attempt.fixed, attempt.choice)
+            yield attempt
 
     def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
-        """Returns the repair of an exercise, alone or together with the edit of an earlier one.
+        """Returns the repair of an exercise.
 
         A repair may work by chance if it is not a plain slip and exercises on the same lines stay
-        wrong. Such a repair is held back until a plain slip, made together with it, fixes another
-        exercise. An exercise without a repair is doubted, and so is every later choice that would
-        fix it.
+        wrong: it is no repair. An exercise without a repair is doubted, and so is every later
+        choice that would fix it.
         """
-        before = list(dict.fromkeys(one.made for one in (*found.values(), *self._held.values())))
-        tried, is_whole = 0, True
-        for besides in (None, *before[:_MOST_BESIDES]):
-            search = self._search(exercise, besides, False)
-            if search is None:
-                is_whole = False
-                break
-            choice = self._choice(exercise, search)
-            self._passed[exercise] = search.passed
-            tried, is_whole = tried + search.tried, is_whole and not search.left_out
-            if choice is None or (besides is None and choice.exercises & self._doubted):
-                continue
-            choice = replace(choice, besides=besides)
+        search = self._search(exercise, False)
+        if search is None:
+            return RepairAttempt(exercise, None, frozenset(), 0, is_whole=False)
+        choice = self._choice(exercise, search)
+        self._passed[exercise] = search.passed
+        tried, is_whole = search.tried, not search.left_out
+        if choice is not None and not choice.exercises & self._doubted:
             left = self._sharing(exercise, self._adapters) - choice.exercises - found.keys()
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
-            second = any(one.made == besides for one in self._held.values())
-            if choice.is_plain or not (is_chance or second):
+            if choice.is_plain or not is_chance:
                 fixed = _newly_fixed(exercise, choice, found)
                 return RepairAttempt(exercise, choice, fixed, tried, is_whole)
-            if besides is None:
-                self._held[exercise] = choice
         if is_whole:
             self._doubted.add(exercise)
         return RepairAttempt(exercise, None, frozenset(), tried, is_whole)
@@ -140,7 +117,7 @@ class ExerciseRepair:
 
         Much code takes only the number of axes that its course used, and raises for others.
         """
-        search = self._search(before.exercise, None, True)
+        search = self._search(before.exercise, True)
         if search is None:
             return replace(before, is_whole=False)
         choice = self._choice(before.exercise, search)
@@ -154,7 +131,7 @@ class ExerciseRepair:
         """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only."""
 
         def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
-            return chosen(repairs, self._sources, self._adapters)
+            return chosen(repairs, self._sources)
 
         return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 
@@ -172,16 +149,6 @@ def _newly_fixed(
     exercise: str, choice: RepairedExercise | None, found: Mapping[str, RepairedExercise]
 ) -> frozenset[str]:
     return frozenset() if choice is None else (choice.exercises | {exercise}) - found.keys()
-
-
-def _proved(
-    attempt: RepairAttempt, held: dict[str, RepairedExercise], found: Mapping[str, RepairedExercise]
-) -> Iterator[RepairAttempt]:
-    """Yields each held repair that the attempt's choice needs as its second edit."""
-    second = None if attempt.choice is None else attempt.choice.besides
-    for name in [name for name, one in held.items() if one.made == second]:
-        choice = held.pop(name)
-        yield RepairAttempt(name, choice, _newly_fixed(name, choice, found), 0, is_whole=True)
 
 
 # Processor time.
@@ -212,13 +179,10 @@ class Proved:
             return self.repaired.in_words(named, shown, is_all)
         if test not in self.failing:
             return ""
-        place = self.repaired.places[0]
-        changed = together(in_place(place), place.on)
-        return f"{STAYS_WRONG}{changed} that fixes other tests."
+        return f"{STAYS_WRONG}{in_place(self.repaired.places[0])} that fixes other tests."
 
 
 def proved(
-    exercise: str,
     repaired: RepairedExercise,
     failed: Collection[str],
     kept: Collection[str],
@@ -229,8 +193,7 @@ def proved(
     `passing` returns the tests that pass with given changes, one after another in one state. A
     repair that breaks a test that is to be `kept` proves nothing; then the others are tried, by
     other edits and lines. The control: that test passes unedited. If lines fix different tests,
-    only the line that fixes the most is kept. A second edit is dropped if the exercise does not
-    need it.
+    only the line that fixes the most is kept.
     """
 
     @functools.cache
@@ -241,27 +204,21 @@ def proved(
         """Returns the failed tests that pass with a repair, for each of its lines."""
         fixed = []
         for place in one.places:
-            right = passing(place.made.together_with(one.besides))
+            right = passing(place.made.changes)
             broken = frozenset(kept).difference(right)
             is_harmful = bool(broken) and not broken.isdisjoint(unedited())
             fixed.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
         return fixed
 
     found: list[frozenset[str]] = []
-    for one in repaired.choices():
+    for one in (repaired, *repaired.others):
         repaired, found = one, fixed_by(one)
         if any(found):
             break
     if len(set(found)) > 1:
         most = max(range(len(found)), key=lambda place: len(found[place]))
         repaired, found = repaired.at(repaired.places[most]), [found[most]]
-    if not found[0]:
-        return None
-    if repaired.besides is not None:
-        alone = replace(repaired, besides=None, exercises=frozenset({exercise}))
-        if all(found[0] <= own for own in fixed_by(alone)):
-            repaired = alone
-    return Proved(repaired, found[0], frozenset(failed) - found[0])
+    return Proved(repaired, found[0], frozenset(failed) - found[0]) if found[0] else None
 
 
 def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:

@@ -84,15 +84,11 @@ class FileEdit:
     file: str
     edit: Edit
 
-    def together_with(self, other: FileEdit | None) -> Mapping[str, Sequence[TextChange]]:
-        """Returns the text changes of this edit and another one, by file, as workers take them."""
-        changes: dict[str, list[TextChange]] = {}
-        for made in (self, other) if other is not None else (self,):
-            own = [TextChange(one.start, one.end, one.text) for one in made.edit.replacements]
-            changes.setdefault(made.file, []).extend(own)
-        for own in changes.values():
-            own.sort(key=lambda one: (one.start, one.end))
-        return changes
+    @property
+    def changes(self) -> Mapping[str, Sequence[TextChange]]:
+        """Returns the text changes by file, as workers take them."""
+        pieces = sorted(self.edit.replacements)
+        return {self.file: [TextChange(one.start, one.end, one.text) for one in pieces]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +133,9 @@ def schedule(
 ) -> tuple[list[FileEdit], int]:
     """Returns the edits to try, cheapest first, and how many of them are likely.
 
-    The order depends on nothing but the sources, the lines, and the kinds of values that variables
-    held. `cleared` are the lines that right exercises run.
+    Edits of several lines are left out: an explanation names one line to change. The order depends
+    on nothing but the sources, the lines, and the kinds of values that variables held. `cleared`
+    are the lines that right exercises run.
     """
     found: list[tuple[float, FileEdit]] = []
     observed = _observed(passed)
@@ -149,8 +146,9 @@ def schedule(
         text, held = sources.text(file), observed.get(file, {})
         edits = edits_of(text, lines, elsewhere, users, sources.slips, held)
         for edit in edits:
-            if sum(len(one.text) for one in edit.replacements) <= _LONGEST:
-                is_cleared = all((file, line) in cleared for line in edit.lines)
+            is_short = sum(len(one.text) for one in edit.replacements) <= _LONGEST
+            if is_short and len(edit.lines) == 1:
+                is_cleared = (file, edit.lines[0]) in cleared
                 cost = edit.cost + (_CLEARED if is_cleared else 0.0)
                 found.append((cost, FileEdit(file, edit)))
     found.sort(key=lambda pair: (pair[0], pair[1].file, pair[1].edit.line))
@@ -160,11 +158,10 @@ def schedule(
 class Search:
     """The search for edits that fix one exercise of a submission.
 
-    `asked` holds the calls of all exercises whose right answer is known. Each edit is made
-    together with the edit `besides`, which fixed an exercise that this one builds on. With
-    `answers_only`, the search ignores calls that raise. `tried` counts the edits so far, and
-    `left_out` those beyond the bounds. `passed` holds, by exercise, the lines that wrong calls run,
-    also for other exercises.
+    `asked` holds the calls of all exercises whose right answer is known. With `answers_only`, the
+    search ignores calls that raise. `tried` counts the edits so far, and `left_out` those beyond
+    the bounds. `passed` holds, by exercise, the lines that wrong calls run, also for other
+    exercises.
     """
 
     def __init__(
@@ -173,12 +170,10 @@ class Search:
         bench: NewBench,
         exercise: str,
         asked: Sequence[CheckedCall],
-        besides: FileEdit | None = None,
         answers_only: bool = False,
         bounds: SearchBounds = IN_CLASS,
     ) -> None:
         self._catalogue = catalogue
-        self._besides = besides
         self._bench = bench
         self._exercise = exercise
         self._bounds = bounds
@@ -311,7 +306,7 @@ class Search:
         seconds: float,
     ) -> Outcomes:
         asked = [one.question.call for one in calls]
-        changes = [one.together_with(self._besides) for one in edits]
+        changes = [one.changes for one in edits]
         outcomes = bench.try_edits(Trials(asked, must_change, changes, seconds))
         self.tried += outcomes.tried
         return outcomes

@@ -84,20 +84,6 @@ class EditableSources:
         """Returns the text of each file."""
         return {name: one.text for name, one in self._files.items()}
 
-    @functools.cached_property
-    def classes(self) -> list[ast.ClassDef]:
-        """Returns the classes of all files."""
-        return [node for node in self._nodes() if isinstance(node, ast.ClassDef)]
-
-    @functools.cached_property
-    def calls(self) -> list[ast.Call]:
-        """Returns the calls in all files."""
-        return [node for node in self._nodes() if isinstance(node, ast.Call)]
-
-    def _nodes(self) -> Iterator[ast.AST]:
-        tops = (top for one in self._files.values() for top in one.body)
-        return (node for top in tops for node in ast.walk(top))
-
     def text(self, file: str) -> str:
         """Returns the text of one of the files."""
         return self._files[file].text
@@ -123,10 +109,6 @@ class EditableSources:
         """Returns a line of a file, stripped, or "" if there is no such line."""
         lines = self._files[file].text.split("\n") if file in self._files else []
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
-
-    def count(self, file: str, text: str) -> int:
-        """Returns how often a line stands in a file, whatever its indentation."""
-        return [one.strip() for one in self._files[file].text.split("\n")].count(text.strip())
 
     def node(self, file: str, number: int) -> Function | None:
         """Returns the innermost function around a line, or None; of unknown files, too."""
@@ -215,13 +197,11 @@ def _span(node: ast.stmt) -> set[int]:
 
 
 def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Returns the lines of parameters and class attributes around the lines in `passed`."""
+    """Returns the lines of defaults and class attributes around the lines in `passed`."""
     found: set[int] = set()
     for one in ast.walk(node):
         if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
-            ordered = [given for given in one.args.args if given.arg not in ("self", "cls")]
-            is_ordered = len(ordered) > 1 and not is_adapter(one.name)
-            if is_ordered or one.args.defaults or one.args.kw_defaults:
+            if one.args.defaults or one.args.kw_defaults:
                 found |= set(range(one.lineno, one.body[0].lineno))
         elif isinstance(one, ast.ClassDef) and passed & _span(one):
             for own in one.body:

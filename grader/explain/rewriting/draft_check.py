@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from grader.explain.rewriting.edit import PRIMARY, Draft, Edit, Replacement, edit_of, replaced
 from grader.explain.rewriting.program.source import Program
@@ -29,27 +28,12 @@ class TreeNumbers:
             found = self._known[node] = self._numbered(node, {})
         return found
 
-    def number_after(self, statement: ast.stmt, became: Mapping[ast.AST, int]) -> int:
-        """Returns a statement's number after nodes in it, none within another, became others."""
-        numbers = dict(became)
-        above: list[ast.AST] = []
-        for node in became:
-            while node is not statement:
-                node = self._program.parent(node)
-                if node not in numbers:
-                    above.append(node)
-                    numbers[node] = -1
-        # Deepest first, because a node's number needs those of its children.
-        for node in sorted(above, key=self._depth, reverse=True):
-            numbers[node] = self._numbered(node, numbers)
-        return numbers[statement]
-
-    def _depth(self, node: ast.AST) -> int:
-        depth = 0
+    def number_after(self, node: ast.AST, number: int) -> int:
+        """Returns the number of a node's statement after the node became one of this number."""
         while not isinstance(node, ast.stmt):
-            node = self._program.parent(node)
-            depth += 1
-        return depth
+            around = self._program.parent(node)
+            number, node = self._numbered(around, {node: number}), around
+        return number
 
     def _numbered(self, node: ast.AST, became: Mapping[ast.AST, int]) -> int:
         """Returns the number of a tree; `became` holds the new numbers of changed parts."""
@@ -73,17 +57,6 @@ class TreeNumbers:
 _ATOMS = (*PRIMARY, ast.Constant, ast.JoinedStr)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedDraft:
-    """A well-formed draft, its edit, and the numbers of the new trees."""
-
-    draft: Draft
-    edit: Edit
-    own_tree: int
-    statement: ast.stmt
-    tree: int
-
-
 class DraftCheck:
     """A check of drafts against the program that they change."""
 
@@ -92,8 +65,11 @@ class DraftCheck:
         self._trees = TreeNumbers(program)
         self._parse = functools.cache(self._parsed)
 
-    def checked(self, draft: Draft) -> CheckedDraft | None:
-        """Returns a draft with the parentheses that it needs; None if invalid or without effect."""
+    def checked(self, draft: Draft) -> tuple[int, Edit] | None:
+        """Returns the edit of a draft after the number of the statement's new tree.
+
+        The edit has the parentheses that it needs. Returns None if it is invalid or has no effect.
+        """
         program = self._program
         node = draft.node
         span = program.outer_span(node)
@@ -115,18 +91,7 @@ class DraftCheck:
             before = Replacement(span.start, span.start, "(")
             pieces = merged((before, *pieces, Replacement(span.end, span.end, ")")))
             edit = replace(edit, replacements=pieces)
-        statement = program.home(node).statement
-        whole = self._trees.number_after(statement, {node: number})
-        return CheckedDraft(draft, edit, number, statement, whole)
-
-    def tree_of_all(self, changes: Sequence[CheckedDraft]) -> int | None:
-        """Returns a statement's tree number after several changes; None if they overlap."""
-        own = (self._program.outer_span(one.draft.node) for one in changes)
-        spans = sorted((span.start, span.end) for span in own)
-        if any(end > start for (_, end), (start, _) in itertools.pairwise(spans)):
-            return None
-        became = {one.draft.node: one.own_tree for one in changes}
-        return self._trees.number_after(changes[0].statement, became)
+        return self._trees.number_after(node, number), edit
 
     def _added_lines(self, piece: Replacement) -> int:
         before = self._program.source.count("\n", piece.start, piece.end)

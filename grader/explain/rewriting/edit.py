@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.source import Program, Span
+from grader.explain.rewriting.program.source import Function, Program, Span
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,8 +24,8 @@ class Edit:
 
     `line` is the line of the changed expression. `lines` are all lines that change, without those
     that only get parentheses. Both count from 1. `cost` is small for a likely slip and a small
-    change. `subject` names the changed part to a student, and never the new text. `function` is
-    the qualified name of the function whose body changes, or None outside of any function.
+    change. `subject` names the changed part to a student, and never the new text. `in_function`
+    says whether the body of a function changes.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Edit:
     cost: float
     replacements: tuple[Replacement, ...]
     subject: str
-    function: str | None
+    in_function: bool
 
     def applied(self, source: str) -> str:
         """Returns the program after the edit."""
@@ -77,11 +77,7 @@ PRIMARY = (
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A proposed change of one node's text.
-
-    `at` is the offset of the changed part. Drafts of one kind with equal `likeness` make the same
-    change, even if it differs in its text.
-    """
+    """A proposed change of one node's text; `at` is the offset of the changed part."""
 
     kind: str
     cost: float
@@ -89,16 +85,15 @@ class Draft:
     node: ast.AST
     pieces: tuple[Replacement, ...]
     at: int
-    likeness: str | None = None
 
 
 def edit_of(program: Program, draft: Draft, pieces: tuple[Replacement, ...]) -> Edit:
     """Returns the edit that a draft makes with its finished replacements."""
     lines = tuple(sorted(_lines(program, pieces)))
-    function = program.function(program.scope(draft.node))
     line = program.line(draft.at)
     subject = BRANCH if _decides(program, draft.node) else draft.subject
-    return Edit(draft.kind, line, lines, draft.cost, pieces, subject, function)
+    in_function = isinstance(program.scope(draft.node), Function)
+    return Edit(draft.kind, line, lines, draft.cost, pieces, subject, in_function)
 
 
 def _decides(program: Program, node: ast.AST) -> bool:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.core.assignment import BadAssignment
-from grader.explain.rewriting.combined import NumberedEdit, together
-from grader.explain.rewriting.draft_check import CheckedDraft, DraftCheck
+from grader.explain.rewriting.draft_check import DraftCheck
 from grader.explain.rewriting.edit import Draft, Edit
 from grader.explain.rewriting.missing import forgotten, handed_on, transplants
 from grader.explain.rewriting.patterns import Table, rewritten
@@ -67,13 +66,12 @@ def _edits(setting: Setting, slips: Slips, lines: Collection[int] | None) -> lis
     own = None if lines is None else set(lines)
     given = [one for one in setting.statements if _is_given(one, own)]
     check = DraftCheck(setting)
-    checked: list[CheckedDraft] = []
+    edits: list[Edit] = []
     for statement in given:
-        if len(checked) > _MOST:
+        if len(edits) > _MOST:
             break
-        checked += _of_statement(setting, check, slips, statement)
-    nodes = [one.node for one in given]
-    return _distinct(setting, checked, together(setting, check, nodes, checked))
+        edits += _of_statement(setting, check, slips, statement)
+    return sorted(edits, key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
 
 
 def check_examples(slips: Slips) -> None:
@@ -96,9 +94,9 @@ def check_examples(slips: Slips) -> None:
 
 def _of_statement(
     setting: Setting, check: DraftCheck, slips: Slips, statement: Statement
-) -> list[CheckedDraft]:
+) -> list[Edit]:
     """Returns the cheapest edits of one statement, no two of them equal."""
-    found: dict[int, CheckedDraft] = {}
+    found: dict[int, Edit] = {}
     most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
     most *= _head_lines(statement.node)
     for draft in _likeliest_first(_drafts(setting, slips, statement)):
@@ -106,7 +104,7 @@ def _of_statement(
             break
         checked = check.checked(draft)
         if checked is not None:
-            found.setdefault(checked.tree, checked)
+            found.setdefault(*checked)
     return list(found.values())
 
 
@@ -121,21 +119,6 @@ def _drafts(setting: Setting, slips: Slips, statement: Statement) -> Iterator[Dr
         if isinstance(node, ast.expr) and _is_read(node):
             for family in OF_VALUES:
                 yield from family(setting, node)
-
-
-def _distinct(
-    setting: Setting, single: Iterable[CheckedDraft], combined: Iterable[NumberedEdit]
-) -> list[Edit]:
-    """Returns the edits in order, and the cheapest of those that make the same program."""
-    found: dict[frozenset[tuple[int, int]], Edit] = {}
-    places = {one.node: place for place, one in enumerate(setting.statements)}
-    singles = ((one.edit, {one.statement: one.tree}) for one in single)
-    for edit, trees in sorted((*singles, *combined), key=lambda one: one[0].cost):
-        key = frozenset((places[node], tree) for node, tree in trees.items())
-        found.setdefault(key, edit)
-    return sorted(
-        found.values(), key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements)
-    )
 
 
 def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:
@@ -177,9 +160,7 @@ OF_VALUES: tuple[Family, ...] = (
     operators.conditions,
     transplants.factors,
     forgotten.values,
-    forgotten.conditions,
     transplants.transplanted,
-    transplants.callables,
     transplants.layers,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
@@ -194,10 +175,8 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.BinOp: (operators.operations,),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
-    ast.IfExp: (operators.choices,),
     ast.Name: (names.variables, names.targets),
     ast.Attribute: (
-        constants.attributes,
         names.variables,
         slices.untransposed,
         names.attributes,
@@ -207,37 +186,24 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         calls.dropped,
         calls.options,
         arguments.arguments,
-        slices.turned,
         slices.split,
         handed_on.arguments,
         arguments.range_bounds,
-        names.cut_out,
-        slices.mirrored,
     ),
-    ast.arguments: (arguments.parameters,),
     ast.Tuple: (arguments.elements,),
     ast.List: (arguments.elements,),
     ast.JoinedStr: (entries.patterns,),
     ast.Dict: (arguments.entries,),
     ast.Slice: (slices.slices,),
-    ast.Subscript: (slices.indices, names.entries, forgotten.elements),
-    ast.AugAssign: (statements.statements, statements.names_exchanged, names.likes),
+    ast.Subscript: (slices.indices,),
+    ast.AugAssign: (statements.names_exchanged, names.likes),
     ast.Assign: (
-        forgotten.defaults,
-        statements.statements,
         names.renamed,
         statements.assignments,
         statements.for_unused,
         statements.names_exchanged,
-        entries.on_both_sides,
-        statements.as_neighbours,
         names.likes,
     ),
-    ast.Expr: (
-        statements.statements,
-        statements.results,
-        statements.for_unused,
-        statements.as_neighbours,
-    ),
+    ast.Expr: (statements.for_unused,),
     ast.Return: (statements.names_exchanged, names.likes),
 }

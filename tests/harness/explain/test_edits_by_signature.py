@@ -116,13 +116,6 @@ SLIPS = {
     "a default of a class's own": [
         ("policy: Policy = Policy.FULL", "policy: Policy = Policy.CAUSAL"),
     ],
-    "a missing check for None": [
-        (
-            "    if at is None:\n        at = torch.arange(x.shape[-2])",
-            "    at = torch.arange(x.shape[-2])",
-            "    at = torch.arange(x.shape[-2]) if at is None else at",
-        ),
-    ],
     "a variable of the enclosing function": [
         ("return x * beta", "return x"),
     ],
@@ -155,16 +148,6 @@ def test_statements_outside_of_all_functions_have_edits():
     """Many files have `if __name__ == ...`, which must not prevent the edits of other lines."""
     program = 'def f(x):\n    return x + 1\n\nif __name__ == "__main__":\n    print(f(1))\n'
     assert {edit.line for edit in edits_of(program)} >= {2, 4}
-
-
-def test_a_none_check_is_no_use_of_a_parameter():
-    """A function that checks for positions but then counts the tokens does not use them."""
-    program = (
-        "def f(table, n, positions=None):\n    if positions is not None:\n"
-        "        return table[:n].unsqueeze(0)\n    return table[:n]\n"
-    )
-    fixed = program.replace("table[:n].unsqueeze(0)", "table[positions]")
-    assert fixed in [edit.applied(program) for edit in edits_of(program, [3])]
 
 
 @pytest.mark.parametrize(

@@ -182,9 +182,6 @@ def loaded(model, query, key, out):
 """
 
 SLIPS = {
-    "an index that the same has elsewhere": [
-        ("return x[..., 0::2], x[..., 1::2]", "return x[0::2], x[1::2]"),
-    ],
     "a projection with which another method ends": [
         ("return self.out_proj(mixed)", "return mixed"),
     ],
@@ -233,13 +230,6 @@ SLIPS = {
     "an axis named elsewhere": [
         ("grown.sum(dim=along, keepdim=True)", "grown.sum(dim=-1, keepdim=True)"),
     ],
-    "a call that asks for what nothing reads": [
-        ("shares(hide(q @ k.mT, mask), along=-1)", "shares(q @ k.mT, along=-1)"),
-        ("shares(hide(q @ k.mT, m), along=-1)", "shares(q @ k.mT, along=-1)"),
-    ],
-    "a part of a value that was to be set anew": [
-        ("one.data = one.data.to(x.dtype)", "one.data.to(x.dtype)"),
-    ],
 }
 
 
@@ -249,13 +239,6 @@ SLIPS = {
 def test_a_slip_that_other_places_contradict_is_undone(group, right, wrong, fixed):
     """The right program, or an equivalent one, is among the edits of the wrong one."""
     assert_undone(MODEL, group, right, wrong, fixed)
-
-
-def test_no_edit_assigns_to_a_library_attribute():
-    """Such an assignment would remain in the library, and every later trial would fail."""
-    program = "from torch import nn\n\ndef made(w):\n    nn.init.zeros_(w)\n    return w\n"
-    made = (edit.applied(program) for edit in edits_of(program))
-    assert not [text for text in made if "nn.init =" in text or "nn =" in text]
 
 
 def test_edits_of_a_file_use_the_keys_that_its_users_write():

@@ -73,12 +73,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("(a * c - b * s", "(a * c - a * s"),
     ],
     "an earlier stage of a value": [("return e / total", "return x / total")],
-    "features": [
-        (
-            "= -x[..., 1::2]\n    out[..., 1::2] = x[..., ::2]",
-            "= x[..., 1::2]\n    out[..., 1::2] = -x[..., ::2]",
-        ),
-    ],
     "a step of one of two": [
         (
             "    q = turned(q, positions)\n    k = turned(k, positions)\n",

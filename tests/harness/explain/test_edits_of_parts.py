@@ -104,15 +104,6 @@ def test_a_slip_in_parts_is_undone(group, right, wrong, fixed):
 
 
 @pytest.mark.parametrize(
-    ("value", "is_limit"), [("torch.finfo(x.dtype).min", True), ("x.min", False), ("x.eps", False)]
-)
-def test_only_limits_of_a_dtype_are_exchanged_for_each_other(value, is_limit):
-    """The attribute of another object may be a method."""
-    edits = edits_of(f"import torch\ndef lowest(x):\n    return {value}\n", [3])
-    assert any(edit.subject == "a limit of a dtype" for edit in edits) is is_limit
-
-
-@pytest.mark.parametrize(
     ("name", "others"),
     [("ln1.weight", ["ln0.weight", "ln2.weight"]), ("h0", ["h1"]), ("w09", ["w08", "w10"])],
 )

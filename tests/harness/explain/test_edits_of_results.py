@@ -46,7 +46,6 @@ def paired(x):
 """
 SLIPS = {
     "a wrong or missing append": [
-        ("columns.append(torch.cos(angle))", "torch.cos(angle)"),
         ("rows.append([", "rows.extend(["),
     ],
     "strides": [("x[..., 1::2]", "x[..., 1:2]"), ("x[..., 0::2]", "x[..., 0:2]")],

@@ -216,9 +216,6 @@ SLIPS = {
     "a scale of what is returned": [
         ("(q @ k.mT) / math.sqrt(k.shape[-1])", "(q @ k.mT)", "(q @ k.mT) / k.shape[-1] ** 0.5"),
     ],
-    "the other triangle": [
-        ("torch.triu(torch.ones(n, n), 1) == 0", "torch.tril(torch.ones(n, n)) == 0"),
-    ],
     "how far an exponent reaches": [
         ("base ** (-1 * count / width)", "base ** -1 * count / width"),
     ],
@@ -228,18 +225,8 @@ SLIPS = {
     "the variables of two loops": [
         ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
     ],
-    "an option before those handed on": [
-        (
-            "self.right = nn.Linear(width, width, bias=bias, **options)",
-            "self.right = nn.Linear(width, width, **options)",
-            "self.right = (nn.Linear(width, width, bias=bias, **options))",
-        ),
-    ],
     "a layer that is not called": [
         ("self.out(self.left(x) + self.right(x))", "self.left(self.left(x) + self.right(x))"),
-    ],
-    "lengths that must be equal": [
-        ("if causal and n == m else", "if causal else"),
     ],
     "two numbers": [
         ("x.permute(2, 0, 1)", "x.permute(1, 0, 2)"),

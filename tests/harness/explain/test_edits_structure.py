@@ -112,16 +112,8 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("(-b, a)", "(b, -a)"),
         ("x[..., 0::2], x[..., 1::2]", "x[..., 1::2], x[..., 0::2]"),
     ],
-    "an entry": [
-        (
-            "q, k = (turned(part, n, n) for part in (q, k))",
-            "q, k, v = (turned(part, n, n) for part in (q, k, v))",
-        ),
-        ("[layer(x) for layer in layers]", "[layers[0](x) for layer in layers]"),
-    ],
     "a value that is never read": [
         (" @ self.w_o.T", ""),
-        ("q, k = self.place(q, k)", "self.place(q, k)"),
         ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
     ],
     "a class": [
@@ -213,7 +205,6 @@ OF_OBJECTS: dict[str, list[tuple[str, ...]]] = {
     "the largest value": [("torch.exp(x - x.amax(self.dim, keepdim=True))", "torch.exp(x)")],
     "a sign": [("torch.where(is_first, -x.roll", "torch.where(is_first, x.roll")],
     "an index": [
-        ("table(given)[positions]", "table(given)[: positions.shape[-1]]"),
         ("torch.cat(parts)", "torch.cat(parts[::-1])"),
     ],
 }

@@ -12,8 +12,6 @@ COUNT = "\ndef run_count(x):\n    return x.numel()\n"
 TWO_FAULTS = {
     "a gradient that is lost": "    return 3 * x.detach() + 0 * x\n",
     "an input that is written into": "    y = 3 * x\n    x += 1\n    return y\n",
-    "a factor that stands twice": "    y = z = x + x\n    y += x\n    z += x\n"
-    "    return y if x.ndim < 3 else z\n",
 }
 
 
@@ -36,7 +34,7 @@ def test_an_edit_that_fixes_every_test_is_said_to_fix_the_exercise(grade):
     assert {one.where.line for one in told.values()} == {2}
 
 
-@pytest.mark.parametrize("fault", [*TWO_FAULTS][:2])
+@pytest.mark.parametrize("fault", TWO_FAULTS)
 def test_a_test_that_still_fails_after_the_edit_is_another_cause(grade, fault):
     """The message of that test names no line, because no edit makes it right."""
     told = failed_tests(grade, "def run_double(x):\n" + TWO_FAULTS[fault])
@@ -60,9 +58,3 @@ def test_no_line_fixes_an_exercise_that_has_a_crashing_test(grade):
     fixed = [one.message for one in told.values() if "fixes" in one.message]
     assert fixed
     assert not [message for message in fixed if "fixes all failed tests" in message]
-
-
-def test_no_line_of_a_two_line_edit_fixes_the_exercise_alone(grade):
-    """A student who changes only the first line is as wrong as before."""
-    told = failed_tests(grade, "def run_double(x):\n" + TWO_FAULTS["a factor that stands twice"])
-    assert not [one for one in told.values() if "alone fixes" in one.message]

@@ -9,7 +9,7 @@ import pytest
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
-from grader.explain.line_words import proof, subject_in_words, suspicion
+from grader.explain.line_words import subject_in_words, suspicion
 from grader.explain.repair.choice import RepairedExercise, chosen
 from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
 from grader.explain.repair.questions import CheckedCall
@@ -58,6 +58,13 @@ def bounded(length, width):
 
 def compared(q, k):
     return scores(q, k)
+
+def guarded(parts, least):
+    if not parts:
+        return 0
+    elif least > 1:
+        parts = parts * 2
+    return parts
 """
 FIRST, SECOND = frozenset({"run_a"}), frozenset({"run_b"})
 
@@ -77,20 +84,14 @@ def edits_producing(*wanted: str, exercises: frozenset[str] = FIRST) -> list[Rep
     return [found[one] for one in wanted]
 
 
-CONTRARY = "return [(0, middle), (middle, length)] if length < 1 else [(0, length)]"
-DROPPED = "return [(0, length)]"
+CONTRARY, DROPPED = "elif least < 1:", "elif True:"
 
 
 def test_a_wrong_condition_is_named(sources):
     """Only the opposite condition makes this program right."""
-    choice = chosen(edits_producing(CONTRARY), sources, ADAPTERS)
+    choice = chosen(edits_producing(CONTRARY), sources)
     assert choice is not None
-    assert choice.places[0].source.endswith("if length > 1 else [(0, length)]")
-
-
-def test_a_condition_that_only_guards_wrong_code_is_not_named(sources):
-    """If the program is right without the condition, the error is in the code behind it."""
-    assert chosen(edits_producing(CONTRARY, DROPPED), sources, ADAPTERS) is None
+    assert choice.places[0].source == "elif least > 1:"
 
 
 def test_an_edit_that_also_fixes_tests_of_precision_comes_first(sources):
@@ -98,62 +99,22 @@ def test_an_edit_that_also_fixes_tests_of_precision_comes_first(sources):
     lighter, stable = edits_producing("found = parts[0] * 2", "middle = length * 2")
     unstable = replace(lighter, share_with_precision=0.8)
     for edits in ([unstable, stable], [stable, unstable]):
-        choice = chosen(edits, sources, ADAPTERS)
+        choice = chosen(edits, sources)
         assert choice is not None
         assert [one.source for one in choice.places] == ["middle = length // 2"]
 
 
 def test_swapping_queries_and_keys_in_order_is_not_suggested(sources):
     """Such a swap only compensates for another swap, which no edit undid."""
-    assert chosen(edits_producing("return scores(k, q)"), sources, ADAPTERS) is None
-
-
-def test_a_unique_line_ranks_before_repeated_lines(sources):
-    """Lines that are repeated are meant to be equal."""
-    choice = chosen(edits_producing("q * 3,", "k * 3,"), sources, ADAPTERS)
-    assert choice is not None
-    assert [one.source for one in choice.places] == ["k * 2,", "q * 2,"]
-
-
-def test_a_line_that_only_renames_a_variable_is_likelier_wrong(sources):
-    """A plain second name for a value hints at a forgotten operation."""
-    forgotten = "weights = parts.softmax(-1)", "return (weights * 2).softmax(-1)"
-    choice = chosen(edits_producing(*forgotten), sources, ADAPTERS)
-    assert choice is not None
-    assert [one.source for one in choice.places] == ["weights = parts"]
-
-
-def test_a_line_whose_value_is_never_read_is_likelier_wrong(sources):
-    """A value that is never read was probably meant for a variable that is read."""
-    choice = chosen(edits_producing("moved = parts * 1", "moved = moved * 2"), sources, ADAPTERS)
-    assert choice is not None
-    assert [one.source for one in choice.places] == ["hidden = moved * 2"]
-
-
-def test_a_missing_operation_is_named_where_the_value_is_computed(sources):
-    """The line that only returns the variable would also do, but it is not named."""
-    choice = chosen(edits_producing("return -result", "result = -abs(parts)"), sources, ADAPTERS)
-    assert choice is not None
-    assert choice.places[0].source == "result = abs(parts)"
+    assert chosen(edits_producing("return scores(k, q)"), sources) is None
 
 
 def test_a_cheap_edit_does_not_rule_out_another_line(sources):
     """A low cost alone does not rule out the only other line."""
     slip, change = "near = length - 1", "far = length / width"
-    choice = chosen(edits_producing(slip, change), sources, ADAPTERS)
+    choice = chosen(edits_producing(slip, change), sources)
     assert choice is not None
     assert len(choice.places) == 2
-
-
-def test_an_edit_of_more_lines_than_one_that_suffices_is_not_named(sources):
-    """The other lines change nothing that counts, and are not wrong."""
-    slip, change = edits_producing("near = length - 1", "near = length + 2")
-    made = replace(
-        change.made.edit, lines=tuple(sorted(change.made.edit.lines + slip.made.edit.lines))
-    )
-    choice = chosen([slip, replace(change, made=FileEdit(FILE, made))], sources, ADAPTERS)
-    assert choice is not None
-    assert [one.source for one in choice.places] == ["near = length + 1"]
 
 
 def words_for(one: Proved | None, test: str) -> str:
@@ -162,49 +123,30 @@ def words_for(one: Proved | None, test: str) -> str:
     return one.in_words(test)
 
 
-def test_an_exercise_that_one_of_two_edits_fixes_has_one_mistake(sources):
-    """An exercise that builds on it has two mistakes; each message counts its own."""
-    first, second = edits_producing("near = length - 1", "near = length + 2")
-    choice = chosen([first], sources, ADAPTERS)
-    assert choice is not None
-    beside = replace(choice, besides=second.made)
-
-    def passing(changes: Changes) -> set[str]:
-        edits = sum(map(len, changes.values()))
-        return {"test a"} if edits == 1 else {"test a", "test b"}
-
-    of_one = proved("run_a", beside, {"test a"}, (), passing)
-    assert words_for(of_one, "test a").count(" alone fixes all failed tests of the exercise.") == 1
-    of_two = proved("run_b", beside, {"test a", "test b"}, (), passing)
-    place = f"{FILE}:{second.made.edit.line}"
-    said = f"This is one of two mistakes. With the other ({place}) fixed, changing {FILE}:"
-    assert said in words_for(of_two, "test b")
-
-
 def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
     """The control: the test passes unedited. One that fails there too says nothing of the edit."""
-    choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
+    choice = chosen(edits_producing("near = length - 1"), sources)
     assert choice is not None
 
     def passing(changes: Changes) -> set[str]:
         return {"test a"} if changes else {"test b"}
 
-    assert proved("run_a", choice, {"test a"}, {"test b"}, passing) is None
-    whole = proved("run_a", choice, {"test a"}, {"test c"}, passing)
+    assert proved(choice, {"test a"}, {"test b"}, passing) is None
+    whole = proved(choice, {"test a"}, {"test c"}, passing)
     assert " alone fixes all failed tests of the exercise." in words_for(whole, "test a")
 
 
 def test_another_edit_of_the_line_proves_it_if_the_likeliest_breaks_a_test(sources):
     """The proof is then of that edit, and its text is shown."""
-    choice = chosen(edits_producing("near = length - 1", "near = length + 2"), sources, ADAPTERS)
+    choice = chosen(edits_producing("near = length - 1", "near = length + 2"), sources)
     assert choice is not None
     assert choice.places[0].new_source == "near = length - 1"
-    likeliest = choice.made.together_with(None)
+    likeliest = choice.places[0].made.changes
 
     def passing(changes: Changes) -> set[str]:
         return {"test a"} if changes == likeliest else {"test a", "test b"}
 
-    proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
+    proof = proved(choice, {"test a"}, {"test b"}, passing)
     assert proof is not None
     assert proof.repaired.places[0].new_source == "near = length + 2"
 
@@ -213,15 +155,15 @@ def test_the_next_likely_line_proves_it_if_the_likeliest_breaks_a_test(sources):
     """It is likelier that the first line passed by chance than that no line is wrong."""
     likely, heavy = edits_producing("near = length - 1", "far = length + width")
     heavy = replace(heavy, made=replace(heavy.made, edit=replace(heavy.made.edit, cost=2.0)))
-    choice = chosen([likely, heavy], sources, ADAPTERS)
+    choice = chosen([likely, heavy], sources)
     assert choice is not None
     assert [one.source for one in choice.places] == ["near = length + 1"]
-    first = likely.made.together_with(None)
+    first = likely.made.changes
 
     def passing(changes: Changes) -> set[str]:
         return {"test a"} if changes == first else {"test a", "test b"}
 
-    proof = proved("run_a", choice, {"test a"}, {"test b"}, passing)
+    proof = proved(choice, {"test a"}, {"test b"}, passing)
     assert proof is not None
     assert [one.source for one in proof.repaired.places] == ["far = length * width"]
 
@@ -229,7 +171,7 @@ def test_the_next_likely_line_proves_it_if_the_likeliest_breaks_a_test(sources):
 def test_the_tests_run_unedited_once_for_many_repairs(sources):
     """A repair has up to eight other edits of its line, and all may break a test."""
     others = "near = length + 2", "near = length + 0"
-    choice = chosen(edits_producing("near = length - 1", *others), sources, ADAPTERS)
+    choice = chosen(edits_producing("near = length - 1", *others), sources)
     assert choice is not None
     runs = []
 
@@ -237,29 +179,19 @@ def test_the_tests_run_unedited_once_for_many_repairs(sources):
         runs.append(changes)
         return {"test a"} if changes else {"test b"}
 
-    assert proved("run_a", choice, {"test a"}, {"test b"}, passing) is None
+    assert proved(choice, {"test a"}, {"test b"}, passing) is None
     assert len(runs) == 4
     assert runs.count({}) == 1
 
 
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     """A test that fails only for new inputs, or did not end, may still fail."""
-    choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
+    choice = chosen(edits_producing("near = length - 1"), sources)
     assert choice is not None
     whole = Proved(choice, frozenset({"test a"}), frozenset())
     assert " alone fixes all failed tests of the exercise." in whole.in_words("test a")
     part = replace(whole, others=frozenset({"test b"}))
     assert "fixes this test." in part.in_words("test a")
-
-
-def test_a_test_that_still_fails_names_all_lines_of_the_change(sources):
-    """A change of one of them alone was not tried."""
-    choice = chosen(edits_producing("near = length - 1"), sources, ADAPTERS)
-    assert choice is not None
-    pair = (replace(choice.places[0], line=18, on=((19, ""), (21, ""))),)
-    part = Proved(replace(choice, places=pair), frozenset({"test a"}), frozenset({"test b"}))
-    said = f"Still fails after one change of {FILE}:18, 19 and 21 that fixes other tests."
-    assert part.in_words("test b") == said
 
 
 @dataclass
@@ -304,10 +236,8 @@ def named_lines(
     repair = ExerciseRepair(
         sources,
         ADAPTERS,
-        lambda exercise, besides, _: Found(
-            by_exercise.get(exercise, ()) if besides is None else by_exercise.get("second", ()),
-            lines,
-            unlikely if exercise == "run_a" else (),
+        lambda exercise, _: Found(
+            by_exercise.get(exercise, ()), lines, unlikely if exercise == "run_a" else ()
         ),
     )
     return {
@@ -349,7 +279,7 @@ def test_a_doubtful_edit_is_doubtful_for_every_exercise_that_it_fixes(sources):
 def test_three_lines_that_are_equally_likely_are_all_told(sources):
     """Each was seen to fix the exercise, and nothing else tells them apart."""
     three = ("found = parts[0] * 4", "return weights * 3", "far = length / width")
-    choice = chosen(edits_producing(*three), sources, ADAPTERS)
+    choice = chosen(edits_producing(*three), sources)
     assert choice is not None
     assert [place.line for place in choice.places] == [7, 19, 33]
     assert "Changing one of these lines fixes this test." in choice.in_words(is_all=False)
@@ -359,17 +289,12 @@ def test_three_lines_that_are_equally_likely_are_all_told(sources):
     )
 
 
-def test_a_large_edit_is_named_if_a_second_edit_fixes_the_rest(sources):
-    """The two mistakes together explain every wrong exercise."""
-    both = edits_producing("return weights * 3", exercises=FIRST | SECOND)
-    found = named_lines(sources, {"run_a": edits_producing(FACTOR), "second": both}, SHARED)
-    assert found == {"run_a": 7, "run_b": 19}
-
-
 def test_unlikely_edits_are_tried_if_likely_ones_name_no_line(sources):
-    """An edit that only avoids the wrong code does not end the search."""
+    """An edit that fixes an exercise by chance does not end the search."""
     unlikely = edits_producing("found = parts[0] * 4")
-    by_chance = {"run_a": edits_producing(CONTRARY, DROPPED)}
+    (heavy,) = edits_producing("far = length / width")
+    edit = replace(heavy.made.edit, cost=3.0)
+    by_chance = {"run_a": [replace(heavy, made=FileEdit(FILE, edit))]}
     assert named_lines(sources, by_chance, APART) == {}
     assert named_lines(sources, by_chance, APART, unlikely) == {"run_a": 7}
 
@@ -415,25 +340,3 @@ def test_two_suspected_lines_each_get_their_own_subject():
     """The two places make one sentence, also if something is missing at one of them."""
     said = "Check a constant at a.py:3, or whether a factor is missing at b.py:4."
     assert suspicion(["a number", "a factor that is missing"], ["a.py:3", "b.py:4"]) == said
-
-
-def test_lines_that_change_together_are_shown_each_with_its_source():
-    """A reader sees from both lines that their order is wrong."""
-    said = proof(["model.py:11"], ["key: Tensor"], [[(12, "query: Tensor")]], "", True)
-    assert said.splitlines() == [
-        "Changing model.py:11 and 12 fixes all failed tests of the exercise.",
-        "    key: Tensor",
-        "    query: Tensor",
-    ]
-
-
-def test_a_pair_of_lines_is_told_as_a_pair_beside_another_line():
-    """Neither line of the pair fixes a test alone."""
-    sources = ["even = a * cos + b * sin", "angles = positions / periods"]
-    pair = [(15, "odd = b * cos - a * sin")]
-    said = proof(["rope.py:14", "rope.py:10"], sources, [pair, ()], "", True)
-    assert said.splitlines() == [
-        "Changing one of these fixes all failed tests of the exercise.",
-        "    rope.py:14 and 15: even = a * cos + b * sin",
-        "    rope.py:10: angles = positions / periods",
-    ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.core.verdict import Where
-from grader.core.wire.trials import KINDS, Passed, Seen, TextChange
+from grader.core.wire.trials import KINDS, Passed, Seen
 from grader.explain.repair.search import FileEdit, RepairEdit, schedule
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit, Replacement
@@ -84,17 +84,7 @@ def test_a_line_that_was_handed_out_is_not_named(course, tmp_path_factory, given
 
 
 def edit(start: int, text: str) -> Edit:
-    return Edit("constant", 1, (1,), 1.0, (Replacement(start, start + 1, text),), "a factor", None)
-
-
-def test_two_edits_of_one_file_are_sent_in_the_order_of_their_places():
-    """Workers take changes in order; edits of two files stay apart."""
-    late, early = FileEdit("a.py", edit(9, "3")), FileEdit("a.py", edit(2, "5"))
-    changes = [TextChange(2, 3, "5"), TextChange(9, 10, "3")]
-    assert late.together_with(early) == {"a.py": changes}
-    assert late.together_with(None) == {"a.py": changes[1:]}
-    other = FileEdit("b.py", edit(2, "5"))
-    assert late.together_with(other) == {"a.py": changes[1:], "b.py": changes[:1]}
+    return Edit("constant", 1, (1,), 1.0, (Replacement(start, start + 1, text),), "a factor", True)
 
 
 def test_a_repair_is_whole_if_it_fixes_all_and_breaks_nothing():

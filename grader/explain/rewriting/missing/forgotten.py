@@ -1,13 +1,11 @@
-"""Rewrite rules for unused variables, and for literal elements."""
+"""Rewrite rules for unused variables."""
 
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import (
-    BRANCH,
     CHANGE,
     SLIP,
     WRAP,
@@ -16,9 +14,9 @@ from grader.explain.rewriting.edit import (
     wrap,
 )
 from grader.explain.rewriting.ingredients import unused
-from grader.explain.rewriting.program.setting import Setting, argument_of, integer
-from grader.explain.rewriting.program.source import Function, names_in
-from grader.explain.rewriting.program.vocabulary import Nature, kinship
+from grader.explain.rewriting.program.setting import Setting
+from grader.explain.rewriting.program.source import names_in
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _MOST = 3
 _NEVER_USED = "`{}`, which is never used"
@@ -99,81 +97,7 @@ def _around(setting: Setting, node: ast.expr, after: str, name: str, cost: float
     return wrap(setting, node, "", after, "forgotten", cost, _NEVER_USED.format(name))
 
 
-def defaults(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields assignments that keep the old value unless it is None.
-
-    The variable is a parameter, or was set in the statement before.
-    """
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            pass
-        case _:
-            return
-    scope = setting.scope(node)
-    if isinstance(scope, Function) and (
-        any(name == one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg))
-        or _is_set_just_before(setting, node, name)
-    ):
-        subject = f"when `{name}` is set"
-        for turned in ("", ".unsqueeze(-2)"):
-            after = f" if {name} is None else {name}{turned}"
-            yield wrap(setting, value, "", after, "forgotten", CHANGE, subject)
-
-
-def _is_set_just_before(setting: Setting, node: ast.stmt, name: str) -> bool:
-    home = setting.home(node)
-    match getattr(home.parent, home.field)[: home.index][-1:] if home.index else []:
-        case [ast.Assign(targets=[ast.Name(id=other)], value=ast.Name())]:
-            return other == name
-    return False
-
-
 def _other_values(setting: Setting, node: ast.expr) -> list[str]:
     """Returns the first variable of an expression, and the function's first tensor."""
     own = [name for name in names_in(node) if name not in ("torch", "F", "self", "math")][:1]
     return list(dict.fromkeys((*own, *setting.scopes.tensors(node)[:1])))
-
-
-def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a condition that also checks an unused flag."""
-    home = setting.home(node)
-    if home.field != "test" or not isinstance(home.parent, (ast.If, ast.IfExp)):
-        return
-    yield from _of_lengths(setting, node)
-    for name, nature in unused(setting, node):
-        if nature is Nature.FLAG:
-            for before in (f"not {name} or ", f"{name} and "):
-                yield wrap(setting, node, before, "", "condition", CHANGE, BRANCH)
-            yield put(setting, node, name, "condition", CHANGE, BRANCH)
-            yield put(setting, node, f"not {name}", "condition", WRAP, BRANCH)
-
-
-def _of_lengths(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields `flag and n == m` for `flag`, with two lengths that may be equal."""
-    if setting.scopes.nature(node) is not Nature.FLAG or not isinstance(node, ast.Name):
-        return
-    sizes = [one for one in setting.scopes.variables(node) if one.nature is Nature.SIZE]
-    lengths = [one.name for one in sizes if one.siblings]
-    tensors = setting.scopes.tensors(node)[:_MOST]
-    pairs = [
-        *itertools.combinations(lengths[:_MOST], 2),
-        *itertools.combinations([f"{one}.shape[-2]" for one in tensors], 2),
-    ]
-    for one, other in pairs:
-        after = f" and {one} == {other}"
-        yield wrap(setting, node, "", after, "condition", CHANGE, BRANCH)
-
-
-def elements(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields a loop's variable in the place of an element with a literal index."""
-    if not isinstance(node.ctx, ast.Load) or integer(node.slice) is None:
-        return
-    if not isinstance(node.value, (ast.Name, ast.Attribute)):
-        return
-    given = argument_of(setting, node)
-    taken = {setting.text(one) for one in given[0].args} if given is not None else set()
-    for name in setting.scopes.loops(node):
-        cost = CHANGE if kinship(name, setting.text(node.value)) or name not in taken else WRAP
-        subject = "a hard-coded element"
-        yield put(setting, node, name, "name", cost, subject)
-        yield put(setting, node.slice, name, "index", cost, subject)

@@ -11,12 +11,10 @@ from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, p
 from grader.explain.rewriting.program.index import Around
 from grader.explain.rewriting.program.setting import Setting, is_axis
 from grader.explain.rewriting.program.source import LIBRARIES, callee
-from grader.explain.rewriting.program.variables import Variable, nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST_TRANSPLANTS = 8
 _MOST_CALLED = 4
-_OF_TENSORS = ("dtype", "device")
 _MAY_BE_CALLED = (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
 _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
 
@@ -49,36 +47,6 @@ def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             found += [one.name] if is_called else []
     for name in found[:_MOST_CALLED]:
         yield _around(setting, node, f"{name}(", ")", CHANGE, "a call that is missing")
-
-
-def callables(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields calls of functions that are never called, or that take a variable never read."""
-    if not _is_target(setting, node):
-        return
-    visible, around = setting.scopes.visible(node), getattr(setting.scope(node), "name", "")
-    others = visible - {callee(node), callee(setting.parent(node)), around}
-    given = {one: one for one in visible}
-    for first in setting.scopes.tensors(node)[:1]:
-        given = {one: f"{first}.{one}" for one in _OF_TENSORS} | given
-    unread = [one for one in setting.scopes.variables(node) if not one.reads]
-    taking: list[tuple[str, ...]] = []
-    uncalled: list[tuple[str, ...]] = []
-    for name, rest in setting.index.of_first:
-        if name in others and len(rest) == 1:
-            taking += [(name, one.name) for one in unread if _suits(one, rest[0])]
-        if name in others and not setting.index.calls[name] and given.keys() >= {*rest}:
-            uncalled.append((name, *(given[one] for one in rest)))
-    for called in dict.fromkeys((*taking[:_MOST_CALLED], *uncalled[:_MOST_CALLED])):
-        after = "".join(f", {one}" for one in called[1:])
-        cost, subject = CHANGE if after else WRAP, "a call that is missing"
-        yield _around(setting, node, f"{called[0]}(", f"{after})", cost, subject)
-
-
-def _suits(one: Variable, parameter: str) -> bool:
-    """Returns whether a variable has the name of a parameter, or a nature that fits it."""
-    wanted = nature_of_parameter(parameter) or Nature.TENSOR
-    is_alike = one.nature is wanted or (one.nature.is_tensor and wanted.is_tensor)
-    return is_alike or one.name == parameter
 
 
 def _is_target(setting: Setting, node: ast.expr) -> bool:

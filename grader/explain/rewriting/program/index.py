@@ -137,15 +137,6 @@ class ProgramIndex:
         return found
 
     @functools.cached_property
-    def of_first(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Returns functions with required arguments, and the names of those after the first."""
-        return [
-            (name, one.needed[1:])
-            for name, one in self.functions.items()
-            if one.needed and not name[:1].isupper() and not name.startswith(("run_", "__"))
-        ]
-
-    @functools.cached_property
     def mask_makers(self) -> list[str]:
         """Returns the functions that are named like masks and need exactly one argument."""
         return [

@@ -55,15 +55,6 @@ def is_second_name(setting: Setting, node: ast.expr) -> bool:
     return False
 
 
-def with_axes(setting: Setting, node: ast.expr) -> ast.expr:
-    """Returns a value with the calls that reshape it: `table[:n].unsqueeze(0)`."""
-    match setting.parent(node):
-        case ast.Attribute(attr="unsqueeze" | "view" | "reshape" | "expand") as method:
-            call = setting.parent(method)
-            return with_axes(setting, call) if isinstance(call, ast.Call) else node
-    return node
-
-
 def integer(node: ast.AST) -> int | None:
     """Returns the value of an integer literal, with its sign, or None."""
     match node:

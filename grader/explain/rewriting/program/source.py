@@ -64,7 +64,6 @@ class Program:
         self._homes: dict[ast.AST, NodePlace] = {}
         self._spans: dict[ast.AST, Span] = {}
         self.statements: list[Statement] = []
-        self.qualified: dict[Scope, str | None] = {self.tree: None}
         for place, statement in enumerate(self.tree.body):
             self._settle(statement, self.tree, "body", place, self.tree)
 
@@ -102,12 +101,6 @@ class Program:
         while not isinstance(node, (ast.ClassDef, ast.Module)):
             node = self.scope(node)
         return node if isinstance(node, ast.ClassDef) else None
-
-    def function(self, scope: Scope) -> str | None:
-        """Returns the qualified name of the function that holds a scope, or None."""
-        while isinstance(scope, ast.ClassDef):
-            scope = self.scope(scope)
-        return self.qualified[scope]
 
     def text(self, node: ast.AST) -> str:
         """Returns a node's text, without parentheses around it."""
@@ -189,11 +182,7 @@ class Program:
         self._homes[statement] = NodePlace(parent, field, index, statement, scope)
         own = Statement(statement)
         self.statements.append(own)
-        inner = scope
-        if isinstance(statement, Function | ast.ClassDef):
-            before = self.qualified[scope]
-            self.qualified[statement] = f"{before}.{statement.name}" if before else statement.name
-            inner = statement
+        inner = statement if isinstance(statement, Function | ast.ClassDef) else scope
         if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
         blocks: list[tuple[str, list[ast.stmt]]] = []

@@ -6,7 +6,6 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
-from grader.core.names import is_adapter
 from grader.explain.rewriting.edit import (
     CHANGE,
     PRIMARY,
@@ -32,16 +31,6 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
         yield from _reordered(setting, node, parts, "arguments", subject)
     if len(node.args) == len(values) == 1:
         yield from _reordered(setting, node, [*node.args, *values], "arguments", subject)
-
-
-def parameters(setting: Setting, node: ast.arguments) -> Iterator[Draft]:
-    """Yields swapped parameters of a function; an adapter's are passed by name."""
-    function = setting.parent(node)
-    if isinstance(function, ast.FunctionDef) and not is_adapter(function.name):
-        parts = [one for one in node.args if one.arg not in ("self", "cls")]
-        without_default = parts[: len(parts) - len(node.defaults)]
-        subject = f"the order of the parameters of `{function.name}`"
-        yield from _reordered(setting, function, without_default, "parameters", subject)
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:

@@ -1,4 +1,4 @@
-"""Rewrite rules for constants: numbers, axes, dtypes, infinities, strings."""
+"""Rewrite rules for constants: numbers, axes, flags, strings."""
 
 from __future__ import annotations
 
@@ -22,19 +22,12 @@ from grader.explain.rewriting.program.vocabulary import in_use, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
-_DTYPES = {
-    "torch": ("float32", "float64", "bool", "long"),
-    "np": ("float32", "float64", "int64"),
-    "numpy": ("float32", "float64", "int64"),
-}
-_OTHER_DTYPES = ("float16", "bfloat16", "half", "int32", "int16", "int")
 _INFINITY = 'float("-inf")'
 _MOST_GIVEN = 4
 _TINY = 1e-3
 # Numbers that programs hold in a few digits, and how near these are.
 _EXACT = (math.pi, math.tau, math.e, math.sqrt(2), math.sqrt(0.5), math.log(2), math.log(10_000))
 _NEAR = 0.002
-_LIMITS = ("min", "max", "eps", "tiny")
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -74,25 +67,6 @@ def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
         yield from _of_float(setting, node, -node.operand.value)
     elif integer(node) is not None:
         yield from _of_integer(setting, node)
-
-
-def attributes(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields other dtypes, and the other infinity."""
-    if not isinstance(node.ctx, ast.Load):
-        return
-    base = setting.text(node.value)
-    dtypes = _DTYPES.get(base, ())
-    if dtypes and node.attr in (*dtypes, *_OTHER_DTYPES):
-        for dtype in dtypes:
-            if dtype != node.attr:
-                yield put(setting, node, f"{base}.{dtype}", "dtype", CHANGE, "a dtype")
-    elif node.attr in _LIMITS and callee(node.value) in ("finfo", "iinfo"):
-        for other in _LIMITS:
-            yield put(setting, node, f"{base}.{other}", "limit", SLIP, "a limit of a dtype")
-        yield put(setting, node, _INFINITY, "infinity", CHANGE, "a limit of a dtype")
-    elif node.attr == "inf":
-        yield put(setting, node, f"-{base}.inf", "infinity", SLIP, "an infinite value")
-        yield put(setting, node, "0.0", "infinity", WRAP, "an infinite value")
 
 
 def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:

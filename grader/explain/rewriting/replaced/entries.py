@@ -1,4 +1,4 @@
-"""Rewrite rules for entries of parallel tuples, and for einsum and einops patterns."""
+"""Rewrite rules for einsum and einops patterns."""
 
 from __future__ import annotations
 
@@ -8,34 +8,9 @@ import re
 import string
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, without
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting, argument_of
 from grader.explain.rewriting.program.source import callee
-
-
-def on_both_sides(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields `q, k = (turn(x) for x in (q, k))` for `q, k, v = (turn(x) for x in (q, k, v))`."""
-    match node:
-        case ast.Assign(targets=[ast.Tuple() as target], value=ast.Tuple() as source):
-            pass
-        case ast.Assign(
-            targets=[ast.Tuple() as target],
-            value=(
-                ast.GeneratorExp(generators=[ast.comprehension(iter=ast.Tuple() as source)])
-                | ast.ListComp(generators=[ast.comprehension(iter=ast.Tuple() as source)])
-            ),
-        ):
-            pass
-        case _:
-            return
-    if len(target.elts) != len(source.elts) or len(target.elts) < 3:
-        return
-    for one, other in zip(target.elts, source.elts, strict=True):
-        pieces = (without(setting, target.elts, one), without(setting, source.elts, other))
-        subject = f"what is done to `{setting.text(one)}`"
-        at = setting.span(one).start
-        yield Draft("entry-dropped", CHANGE, subject, node, pieces, at)
-
 
 # The cost, and the new pattern.
 _Change = tuple[float, str]

@@ -1,4 +1,4 @@
-"""Rewrite rules for names: another variable, attribute or index, and swapped indices."""
+"""Rewrite rules for names: another variable or attribute, and swapped indices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.ingredients import alternatives
-from grader.explain.rewriting.program.setting import Setting, is_axis, with_axes
+from grader.explain.rewriting.program.setting import Setting, is_axis
 from grader.explain.rewriting.program.source import (
     LIBRARIES,
     Function,
@@ -124,7 +124,6 @@ def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
 
 
 _MOST_MEMBERS = 8
-_MOST_INDICES = 4
 _PARTS = {"real": "imag", "imag": "real"}
 _OF_TENSORS = frozenset(
     {"shape", "dtype", "device", "T", "mT", "real", "imag", "values", "indices", "grad", "data"}
@@ -167,54 +166,6 @@ def _others(setting: Setting, node: ast.Attribute) -> list[tuple[float, str]]:
             cost = min(cost, SLIP + 0.25)
         found.setdefault(other, cost)
     return sorted((cost, other) for other, cost in found.items())[:_MOST_MEMBERS]
-
-
-def entries(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
-    """Yields drafts that index with a variable in place of a number or a slice."""
-    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, (ast.Slice, ast.Constant)):
-        return
-    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-        return
-    subject = f"an index of `{setting.text(node.value)}`"
-    own = names_in(node.value)
-    wanted = (Nature.TENSOR, Nature.OTHER) if isinstance(node.slice, ast.Slice) else (Nature.SIZE,)
-    found = [
-        one
-        for one in setting.scopes.variables(node)
-        if one.name not in own and one.nature in wanted
-    ]
-    found.sort(key=lambda one: (not _is_position(one.name), one.reads > 0, -one.first))
-    for one in found[:_MOST_INDICES]:
-        cost = WRAP if one.reads and not _is_position(one.name) else CHANGE
-        yield put(setting, node.slice, one.name, "index", cost, subject)
-        whole = with_axes(setting, node)
-        if whole is not node and _is_position(one.name):
-            text = f"{setting.text(node.value)}[{one.name}]"
-            yield put(setting, whole, text, "index", cost, subject)
-
-
-def cut_out(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields other bounds of a `slice`: `slice(h * n, (h + 1) * n)` for `slice(0, n)`."""
-    if callee(node) != "slice" or not node.args or node.keywords:
-        return
-    start, end = setting.outer_span(node.args[0]).start, setting.outer_span(node.args[-1]).end
-    widths = [
-        setting.text(one)
-        for one in node.args
-        if isinstance(one, ast.Name) and setting.scopes.nature(one) is Nature.SIZE
-    ]
-    sizes = [one.name for one in setting.scopes.variables(node) if one.nature is Nature.SIZE]
-    for name in setting.scopes.loops(node):
-        for width in [one for one in dict.fromkeys((*widths, *sizes)) if one != name][
-            :_MOST_MEMBERS
-        ]:
-            text = f"{name} * {width}, ({name} + 1) * {width}"
-            subject = "the bounds of `slice`"
-            yield Draft("slice", CHANGE, subject, node, (Replacement(start, end, text),), start)
-
-
-def _is_position(name: str) -> bool:
-    return any(word in name for word in ("pos", "index", "idx", "ids"))
 
 
 def _is_object(node: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""Rewrite rules for slices, indices, transpositions, and axes that are split in another order."""
+"""Rewrite rules for slices, indices, `.T`, and axes that are split in another order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.explain.rewriting.edit import (
     keep,
     put,
 )
-from grader.explain.rewriting.program.setting import TURNING, Setting, argument_of, integer
+from grader.explain.rewriting.program.setting import TURNING, Setting, argument_of
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import Nature
 
@@ -35,22 +35,11 @@ def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
     for (start, stop, stride), cost in _others(setting, subscript, node, lower, upper, step):
         text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
         piece = instead(setting, node, text)
-        style = _style((lower, upper, step), (start, stop, stride))
         subject = f"which part of `{setting.text(subscript.value)}` is taken"
-        yield Draft("slice", cost, subject, subscript, (piece,), piece.start, style)
+        yield Draft("slice", cost, subject, subscript, (piece,), piece.start)
 
 
 _Parts = tuple[str | None, str | None, str | None]
-
-
-def _style(old: _Parts, new: _Parts) -> str | None:
-    """Returns the shared likeness of slices that become every second value, or a half."""
-    (_, upper, step), (start, stop, stride) = old, new
-    if step is None and stride == "2" and (start == "1") == (upper is None):
-        return "strided"
-    if step == "2" and stride is None and (old[0] == "1") == (stop is None):
-        return "halved"
-    return None
 
 
 def _others(
@@ -160,70 +149,6 @@ def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Dr
     if texts[:1] == ["..."] and "None" in texts:
         for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
             yield put(setting, index, ", ".join(["...", *tail]), "added-axis", CHANGE, subject)
-
-
-# The other function, and the number to add to its argument; 0 negates the argument instead.
-_MIRRORED = {
-    "tril": ("triu", 0),
-    "triu": ("tril", 0),
-    "tril_": ("triu_", 0),
-    "triu_": ("tril_", 0),
-    "cat": ("stack", 1),
-    "stack": ("cat", -1),
-}
-
-
-def mirrored(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields `triu(1)` for `tril(-1)`; `stack(…, dim=1)` for `cat(…, dim=0)`."""
-    name = callee(node)
-    if name not in _MIRRORED:
-        return
-    other, change = _MIRRORED[name]
-    axes = [one.value for one in node.keywords if one.arg in ("dim", "axis", "diagonal")]
-    given = [*axes, *(one for one in node.args if integer(one) is not None)][:1]
-    end = setting.span(node.func).end
-    renamed = Replacement(end - len(name), end, other)
-    if not given and not change and node.args:
-        place = setting.outer_span(node.args[-1]).end
-        beside = "-1" if other.startswith("tril") else "1"
-        pieces = (renamed, Replacement(place, place, f", {beside}"))
-        if callee(node.args[-1]) or isinstance(node.func, ast.Attribute):
-            subject = f"the call of `{name}`"
-            yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
-    for one in given:
-        number, span = integer(one), setting.span(one)
-        if number is None or (change and number < 0):
-            continue
-        became = number + change if change else -number
-        pieces = (renamed, Replacement(span.start, span.end, str(became)))
-        subject = f"the call of `{name}`"
-        yield Draft("mirrored", CHANGE, subject, node, pieces, renamed.start)
-
-
-_PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
-
-
-def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields other axes of a transposition, and `.T` or `.mT` in its place."""
-    if callee(node) not in TURNING or len(node.args) < 2:
-        return
-    first, second = node.args[-2:]
-    own = (integer(first), integer(second))
-    pairs: list[tuple[str, str]] = list(_PAIRS)
-    if callee(node) in ("movedim", "moveaxis"):  # the order of their axes matters
-        pairs += [(after, before) for before, after in _PAIRS]
-        kept = {own}
-    else:
-        kept = {own, own[::-1]}
-    for pair in pairs:
-        if (int(pair[0]), int(pair[1])) not in kept:
-            span = (setting.outer_span(first).start, setting.outer_span(second).end)
-            piece = Replacement(*span, ", ".join(pair))
-            subject = "the axes that a transposition swaps"
-            is_from_front = all(axis is not None and axis >= 0 for axis in own)
-            if is_from_front and pair[0].startswith("-"):
-                subject += ", and from which end they are counted"
-            yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0])
 
 
 def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:

@@ -1,4 +1,4 @@
-"""Rewrite rules for statements: dropped, repeated, with a lost result, unlike their neighbours."""
+"""Rewrite rules for statements: repeated for another variable, with two names exchanged."""
 
 from __future__ import annotations
 
@@ -7,68 +7,13 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Function, parameters
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
-
-def statements(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Yields `pass` for a statement whose variables are still set without it."""
-    if _can_go(setting, node):
-        subject = "a statement that may not belong there"
-        yield put(setting, node, "pass", "statement-dropped", CHANGE, subject)
-
-
-def _can_go(setting: Setting, node: ast.stmt) -> bool:
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return any(one.name == name for one in setting.scopes.names(node).before(node.lineno))
-        case ast.Assign(targets=[ast.Subscript()]) | ast.AugAssign():
-            return True
-        case ast.Assign(targets=[ast.Attribute()], value=ast.Call()):
-            return getattr(setting.scope(node), "name", "") != "__init__"
-        case ast.Expr(value=ast.Call()):
-            return "super()" not in setting.text(node)
-    return False
-
-
 _MOST = 3
 _PART = re.compile(r"[^\W_]+")
-
-
-def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
-    """Yields a discarded value, assigned to a variable that it is computed from."""
-    if isinstance(node.value, (ast.Constant, ast.Await, ast.Yield)):
-        return
-    span = setting.span(node)
-    names = setting.scopes.names(node)
-    subject = "a result that is never used"
-    targets: dict[str, None] = {}
-    if isinstance(node.value, ast.Tuple):
-        targets[", ".join(_first_argument(one) for one in node.value.elts)] = None
-    for one in ast.walk(node.value):
-        if isinstance(one, ast.Name) and (names.nature(one.id) or Nature.OTHER).is_tensor:
-            targets[one.id] = None
-    match node.value:
-        # Only local variables: overwriting an attribute of a module breaks all later trials.
-        case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name)) as held)) if (
-            name in names and names[name].is_own
-        ):
-            targets[setting.text(held)] = None
-    several: list[str] = []
-    if isinstance(node.value, ast.Call) and all(isinstance(o, ast.Name) for o in node.value.args):
-        given = [one.id for one in node.value.args if isinstance(one, ast.Name)]
-        several = [", ".join(given[:count]) for count in range(min(3, len(given)), 1, -1)]
-    for target in [*list(targets)[:_MOST], *several]:
-        piece = Replacement(span.start, span.start, f"{target} = ")
-        yield Draft("result", SLIP, subject, node, (piece,), span.start)
-
-
-def _first_argument(node: ast.expr) -> str:
-    if isinstance(node, ast.Call) and node.args:
-        return ast.unparse(node.args[0])
-    return ast.unparse(node)
 
 
 def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
@@ -190,56 +135,3 @@ def _uses(setting: Setting, nodes: Iterable[ast.expr]) -> set[tuple[str, int]]:
     """Returns the functions that get values of a name, each with the place of the argument."""
     calls = [(node, call) for node in nodes if isinstance(call := setting.parent(node), ast.Call)]
     return {(setting.text(of.func), of.args.index(one)) for one, of in calls if one in of.args}
-
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_NEAR = 4
-
-
-def as_neighbours(setting: Setting, node: ast.Assign | ast.Expr) -> Iterator[Draft]:
-    """Yields drafts that model a statement on a nearby statement about a related variable."""
-    for model in _near(setting, node):
-        if isinstance(model, (ast.Assign, ast.Expr)) and type(model) is type(node):
-            yield from _after(setting, node, model)
-
-
-def _near(setting: Setting, node: ast.stmt) -> Iterator[ast.stmt]:
-    """Yields the statements around one in its block, and those in the body of an `if`."""
-    home = setting.home(node)
-    block = getattr(home.parent, home.field)
-    if home.index is None or not isinstance(block, list):
-        return
-    for one in block[max(0, home.index - _NEAR) : home.index + _NEAR + 1]:
-        if isinstance(one, ast.If):
-            yield from one.body
-        elif one is not node:
-            yield one
-
-
-def _after(
-    setting: Setting, node: ast.Assign | ast.Expr, model: ast.Assign | ast.Expr
-) -> Iterator[Draft]:
-    """Yields the model's value, with the model's names replaced by the related own names."""
-    text, held = setting.text(model.value), setting.text(node.value)
-    if "\n" in text or "\n" in held or isinstance(node.value, ast.Constant):
-        return
-    became = _translated(setting, node, setting.text(node), setting.text(model))
-    if not became:
-        return
-    new = _WORD.sub(lambda found: became.get(found[0], found[0]), text)
-    if new != held and (new != text or isinstance(node, ast.Assign)):
-        subject = "the difference from similar code"
-        yield put(setting, node.value, f"({new})", "modelled", CHANGE, subject)
-
-
-def _translated(setting: Setting, node: ast.AST, whole: str, its_whole: str) -> dict[str, str]:
-    """Returns the name in `whole` for each related name in `its_whole`; {} if one is ambiguous."""
-    ours, theirs = set(_WORD.findall(whole)), set(_WORD.findall(its_whole))
-    kin = setting.scopes.names(node).kin
-    became: dict[str, str] = {}
-    for word in theirs - ours:
-        fitting = [own for own in ours - theirs if kin(own, word) == 2]
-        if len(fitting) > 1:
-            return {}
-        became |= dict.fromkeys([word], fitting[0]) if fitting else {}
-    return became
