@@ -17,7 +17,6 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from grader.worker.exceptions.raising import AbsentModule
-from grader.worker.multiprocessing.processes import inherited
 
 _OPERATORS = (
     *("call", "getitem", "setitem", "delitem", "delattr", "iter", "next", "len", "contains"),
@@ -204,17 +203,10 @@ class Parallel:
     def __init__(self, n_jobs: int | None = None, *_: Any, **options: Any) -> None:
         self.n_jobs = n_jobs
         self._gives = options.get("return_as", "list")
-        shares = options.get("require") == "sharedmem" or options.get("prefer") == "threads"
-        shares = shares or options.get("backend") == "threading"
-        self._copies = n_jobs not in (None, 1) and not shares
 
     def __call__(self, iterable: Iterable[Delayed]) -> Any:
-        results = map(self._done, iterable)
+        results = (function(*args, **kwargs) for function, args, kwargs in iterable)
         return list(results) if self._gives == "list" else results
-
-    def _done(self, call: Delayed) -> Any:
-        function, args, kwargs = inherited(call) if self._copies else call
-        return function(*args, **kwargs)
 
     def __enter__(self) -> Parallel:
         return self
