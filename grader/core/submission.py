@@ -39,19 +39,10 @@ class Imports(PlainData):
 class Needs(PlainData):
     """The packages that one submission's files name; the files are read and not run.
 
-    `imported` are the import names of packages, `declared` the names of distributions.
+    `imported` are the import names of packages.
     """
 
     imported: frozenset[str] = frozenset()
-    declared: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class ClassNeeds:
-    """The numbers of submissions that import, and that declare, each package."""
-
-    imported: Mapping[str, int] = field(default_factory=dict)
-    declared: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def load(
     sys.meta_path += [stubs, OwnDistributions(submitted, own_names)]
     shell, cells = None, Cells(0)
     if cell_seconds is not None:
-        shell, cells = install(cell_seconds, root, place)
+        shell, cells = install(cell_seconds)
         sys.path.insert(len(own_paths), str(Path.cwd()))
     for name in engine:
         sys.modules.pop(name, None)

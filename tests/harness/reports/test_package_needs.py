@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.submission import ClassImports, ClassNeeds
+from grader.core.submission import ClassImports
 from grader.reports.package_needs import (
     PackageNeed,
     distribution_of,
@@ -26,16 +26,15 @@ pytestmark = pytest.mark.unit
 
 
 def test_the_packages_of_a_class_are_listed_by_the_number_of_submissions():
-    """The course's own are left out. A package is declared under its distribution's name."""
+    """The course's own are left out."""
     imported = {"mine": 9, "yaml": 1, "sklearn": 3, "einx": 3, "json_tools": 1}
-    needs = ClassNeeds(imported, {"scikit-learn": 2, "pyyaml": 1, "json-tools": 1})
-    assert needs_of(needs, ["mine"], lambda name: name == "yaml") == [
-        PackageNeed("einx", 3, 0, False),
-        PackageNeed("sklearn", 3, 2, False),
-        PackageNeed("json_tools", 1, 1, False),
-        PackageNeed("yaml", 1, 1, True),
+    assert needs_of(imported, ["mine"], lambda name: name == "yaml") == [
+        PackageNeed("einx", 3, False),
+        PackageNeed("sklearn", 3, False),
+        PackageNeed("json_tools", 1, False),
+        PackageNeed("yaml", 1, True),
     ]
-    many = ClassNeeds({f"p{number}": 1 for number in range(31)}, {})
+    many = {f"p{number}": 1 for number in range(31)}
     assert len(needs_of(many, (), lambda _: False)) == 30
 
 
@@ -49,20 +48,20 @@ def test_only_a_well_known_package_has_a_distribution():
     ("needs", "said"),
     [
         ([], []),
-        ([PackageNeed("flash_attn", 3, 2, True), PackageNeed("json_tools", 1, 0, True)], []),
-        ([PackageNeed("tqdm", 3, 2, False)], ["not installed here, and not needed: tqdm"]),
+        ([PackageNeed("flash_attn", 3, True), PackageNeed("json_tools", 1, True)], []),
+        ([PackageNeed("tqdm", 3, False)], ["not installed here, and not needed: tqdm"]),
         (
-            [PackageNeed("flash_attn", 3, 2, False)],
+            [PackageNeed("flash_attn", 3, False)],
             [
-                "not installed here: flash_attn, which 3 submissions import (2 declare it)",
+                "not installed here: flash_attn, which 3 submissions import",
                 "an import alone costs nothing; code that uses a missing package fails",
                 f"to install them: {shlex.quote(sys.executable)} -m pip install flash-attn",
             ],
         ),
         (
-            [PackageNeed("json_tools", 1, 1, False)],
+            [PackageNeed("json_tools", 1, False)],
             [
-                "not installed here: json_tools, which 1 submission imports (1 declares it)",
+                "not installed here: json_tools, which 1 submission imports",
                 "an import alone costs nothing; code that uses a missing package fails",
                 "unknown to the grader, so check them before you install them: json_tools "
                 "(perhaps a file of their own that was not handed in)",
