@@ -1,4 +1,4 @@
-"""The packages that a class's submissions need: missing ones, and slow ones to preload."""
+"""The packages that a class's submissions need: which are missing, and how to install them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from packaging.utils import canonicalize_name
 
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES, several
-from grader.core.submission import ClassImports
 from grader.core.text import plain, quantity
 from grader.worker.packages import is_installed
 
@@ -61,7 +60,6 @@ def required_distributions(assignment: Assignment, with_preload: bool) -> list[s
 
 _LISTED = 5
 _LISTED_NEEDS = 30
-_WORTH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +130,6 @@ def missing_in_words(packages: Mapping[str, int]) -> str:
     told = [f"{plain(name)} ({quantity(many, 'submission')})" for name, many in packages.items()]
     listed = several(told, shown=_LISTED)
     return f"not installed here: {listed}; see grader doctor SUBMISSIONS" if told else ""
-
-
-def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[str]:
-    """Yields a sentence for each import that costs a class a second or more, the slowest first.
-
-    Skips the modules in `preload`, and the packages that contain them: these load with them.
-    """
-    loaded = tuple(f"{name}." for name in preload)
-    worth = [
-        (name, many, seconds)
-        for name, (many, seconds) in imports.imported.items()
-        if seconds >= _WORTH_SECONDS and not any(it.startswith(f"{name}.") for it in loaded)
-    ]
-    for name, many, seconds in worth[:_LISTED]:
-        yield (
-            f"import {plain(name)}: {quantity(many, 'submission')}, {seconds:.0f} s: "
-            "add it to preload in [tool.grader]"
-        )
 
 
 def not_preloaded_in_words(failed: Mapping[str, str]) -> Iterator[str]:

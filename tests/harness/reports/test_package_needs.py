@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.submission import ClassImports
 from grader.reports.package_needs import (
     PackageNeed,
     distribution_of,
@@ -17,7 +16,6 @@ from grader.reports.package_needs import (
     needs_in_words,
     needs_of,
     not_preloaded_in_words,
-    preload_in_words,
     required_distributions,
 )
 from tests.harness.conftest import ROOT
@@ -86,19 +84,7 @@ def test_missing_packages_of_a_batch_are_one_sentence():
     assert "p4 (2 submissions) and 1 more; see" in missing_in_words(five | {"p5": 2})
 
 
-def test_slow_imports_are_proposed_for_preload_unless_they_are_there():
-    """A preloaded module loads the packages that contain it. A second is worth it."""
-    imports = {
-        "torchvision": (1, 5.0), "torch": (9, 4.0), "scipy": (3, 2.4), "one": (1, 1.0),
-        "pandas": (1, 0.99),
-    }  # fmt: skip
-    said = [*preload_in_words(ClassImports(imports), ["torch", "torchvision.ops"])]
-    assert said == [
-        "import scipy: 3 submissions, 2 s: add it to preload in [tool.grader]",
-        "import one: 1 submission, 1 s: add it to preload in [tool.grader]",
-    ]
-    many = ClassImports({f"p{number}": (1, 2.0) for number in range(6)})
-    assert len([*preload_in_words(many, ())]) == 5
+def test_what_could_not_be_preloaded_is_told_with_the_reason():
     assert [*not_preloaded_in_words({"jaxx": "No module named 'jaxx'"})] == [
         "preload: jaxx could not be imported, and is left out: No module named 'jaxx'"
     ]
