@@ -5,19 +5,17 @@ A file may end early, with `exit()` or where it asks for input: its definitions 
 
 from __future__ import annotations
 
-import errno
 import importlib
 import importlib.abc
 import importlib.machinery
 import linecache
-import logging
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import Any
 
 import torch
 
@@ -73,25 +71,6 @@ def _unreached_code(ended: BaseException, root: Path) -> str:
     return f"what follows {source} ({file}:{line})"
 
 
-_MAY_NOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS)
-
-
-def _discard_unwritable_logs() -> None:
-    """Makes a logger go on without its file where a worker may not write, as below `/tmp`."""
-    opened = logging.FileHandler._open
-
-    def open_or_discard(handler: logging.FileHandler) -> IO[str]:
-        try:
-            return opened(handler)
-        except OSError as problem:
-            if problem.errno not in _MAY_NOT_WRITE:
-                raise
-            return Path(os.devnull).open("a", encoding="utf-8")
-
-    file_handler: Any = logging.FileHandler
-    file_handler._open = open_or_discard
-
-
 class EngineBlocker(importlib.abc.MetaPathFinder):
     """Lets a submission import a `grader` of its own, and never the engine's."""
 
@@ -136,7 +115,7 @@ def load(
     sys.meta_path[:0] = [EngineBlocker(own_paths), handed_in]
     if importlib.machinery.PathFinder.find_spec("tensorboard") is None:
         sys.meta_path.insert(0, SilentFinder("torch.utils.tensorboard"))
-    sys.meta_path += [stubs, OwnDistributions(submitted, own_names)]
+    sys.meta_path += [stubs, OwnDistributions(own_names)]
     shell, cells = None, Cells(0)
     if cell_seconds is not None:
         shell, cells = install(cell_seconds)
@@ -146,7 +125,6 @@ def load(
     importlib.invalidate_caches()
     make_room(own_paths, (*preloaded, *_WARM))
     problem, functions, endings = None, {}, _early_ends(root)
-    _discard_unwritable_logs()
     # Every zygote's generators begin differently. Torch's keep the seed that they have at home.
     seed_generators(torch.initial_seed())
     try:

@@ -20,7 +20,6 @@ from grader.core.wire.calls import ImportReport
 from grader.worker import packages
 from grader.worker.loading import EngineBlocker, load
 from grader.worker.packages import is_installed, load_ahead, make_room, package_folders
-from grader.worker.stubs import OwnDistributions
 
 pytestmark = pytest.mark.unit
 
@@ -199,40 +198,6 @@ def test_a_module_of_the_submission_replaces_a_package_that_is_loaded_already(lo
     program = "import einops\ndef run_a(): return einops.OWN\n"
     functions, _ = loaded({"of_a_student.py": program, "einops.py": "OWN = 7\n"})
     assert functions["run_a"]() == 7
-
-
-def test_a_submissions_distribution_has_its_version(loaded):
-    """The folder that was handed in may be a package itself."""
-    packaging = '[project]\nname = "my-work"\nversion = "1.2"\n'
-    files = {"work/pyproject.toml": packaging, "work/of_a_student.py": "", "work/__init__.py": ""}
-    loaded(files, "work.of_a_student", ("work", "."))
-    assert importlib.metadata.version("my_work") == "1.2"
-
-
-@pytest.mark.parametrize(
-    ("files", "version"),
-    [
-        ({"pyproject.toml": '[project]\nname = "basics"\nversion = "1.2"'}, "1.2"),
-        ({"pyproject.toml": '[project]\nname = "basics"\ndynamic = ["version"]'}, "0"),
-        ({"pyproject.toml": '[tool.poetry]\nname = "Basics"\nversion = "2"'}, "2"),
-        ({"setup.cfg": "[metadata]\nname = basics\nversion = attr: b.__version__"}, "0"),
-        ({"setup.cfg": "[metadata]\nname = basics\nversion = 3.0rc1"}, "3.0rc1"),
-        ({"setup.py": "import setuptools as s\ns.setup(name='basics', version='3')"}, "3"),
-        ({"setup.py": "setup(\n  name='basics',\n  version=read(),\n)"}, "0"),
-        ({"pyproject.toml": "[tool.ruff]", "setup.py": "setup(name='basics')"}, "0"),
-        ({"pyproject.toml": "a." * 16_000 + '\nname = "basics"\ntarget-version = "py311"'}, "0"),
-        ({"pyproject.toml": '[project]\nname = "basics"\nversion = "1\\nEvil: 2"'}, "0"),
-        ({"setup.py": "raise SystemExit"}, None),
-        ({}, None),
-    ],
-)
-def test_a_package_has_the_version_that_a_file_states(tmp_path, files, version):
-    """`importlib.metadata` must find the package that pip installed at home."""
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    context = importlib.metadata.DistributionFinder.Context(name="basics")
-    found = [one.version for one in OwnDistributions(tmp_path, []).find_distributions(context)]
-    assert found == ([] if version is None else [version])
 
 
 def test_modules_of_the_submission_have_version_0_and_absent_packages_stubs(loaded):
