@@ -28,7 +28,6 @@ from grader.core.wire.records import (
     OnOneLine,
     Record,
     Source,
-    Unloaded,
     as_plain,
     reader,
     records_as_json,
@@ -43,7 +42,7 @@ MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
 MAX_ADAPTERS = 1000
-MAX_UNLOADED = 4
+MAX_BIASES = 4
 MAX_IMPORTS = 40
 # Further lines are not counted.
 MOST_LINES = 5_000_000
@@ -242,8 +241,8 @@ class ImportReport:
 class Answer:
     """The answer to a call: a value or an exception, and the observations.
 
-    `origin` is the line of the submission that a traced call found. `unloaded` are the parameters
-    that loading left as they were, in a recorded call.
+    `origin` is the line of the submission that a traced call found. `biases` are the lines that
+    make linear layers whose biases stay random, in a recorded call.
     Equal digests mean equal answers; `size` is the approximate number of bytes. The receiver may
     set both.
     """
@@ -255,7 +254,7 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
-    unloaded: tuple[Unloaded, ...] = ()
+    biases: tuple[Line, ...] = ()
     origin: Line | None = None
     digest: bytes | None = None
     size: int = 0
@@ -359,7 +358,7 @@ _OBSERVED = {
     "changed_inputs": reader(Annotated[tuple[Name, ...], AtMost(100)]),
     "work": reader(Work | None),
     "uses": reader(Uses),
-    "unloaded": reader(Annotated[tuple[Unloaded, ...], AtMost(MAX_UNLOADED)]),
+    "biases": reader(Annotated[tuple[Line, ...], AtMost(MAX_BIASES)]),
     "origin": reader(Line | None),
 }
 
