@@ -16,7 +16,7 @@ from grader.core.evidence import StepSeen, StepWalk
 from grader.core.text import enumerated, one_line
 from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.calls import Answer, Call
-from grader.core.wire.records import Line, Record, Unloaded
+from grader.core.wire.records import Line, Record
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.layouts import (
     NEARLY,
@@ -77,14 +77,14 @@ class StepComparison:
 
     `walk` is present if a step was right. It belongs to its own test alone, because another call
     may go wrong at another step. `strange` holds the line of `first_strange`, by test, for calls
-    whose own answer holds a NaN or an infinity. `unloaded` names weights that loading did not
-    change, for all tests with a wrong answer. `observed` is the answer of the call.
+    whose own answer holds a NaN or an infinity. `biases` are the lines that make layers with random
+    biases, for all tests with a wrong answer. `observed` is the answer of the call.
     """
 
     walk: StepWalk | None
     strange: Mapping[str, Line]
     wrong: frozenset[str]
-    unloaded: tuple[Unloaded, ...] = ()
+    biases: tuple[Line, ...] = ()
     observed: Observation | None = None
 
     def contradicts(self, catalogue: Catalogue, mistake: str) -> bool:
@@ -103,10 +103,9 @@ class StepComparison:
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
         line = self.line_of(test)
-        left = self.unloaded if test in self.wrong else ()
-        said = [_unloaded_in_words(one) for one in left if not one.as_made]
-        if biases := [f"{one.line.file}:{one.line.line}" for one in left if one.as_made]:
-            said.append(_as_made_in_words([*dict.fromkeys(biases)]))
+        said: list[str] = []
+        if self.biases and test in self.wrong:
+            said.append(_biases_in_words([f"{one.file}:{one.line}" for one in self.biases]))
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
             said.append(f"The first NaN or positive infinity appears in {place}")
@@ -158,16 +157,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     return f"{_STEPS_TOLD}{_listed(right)}. {named}{also}"
 
 
-def _unloaded_in_words(one: Unloaded) -> str:
-    names = [one_line(name, _LONGEST_NAME) for name in one.names[:_NAMED]]
-    more = f" and {one.many - len(names)} more" if one.many > len(names) else ""
-    return (
-        f"With strict=False, {one_line(one.line.file)}:{one.line.line} leaves {one.many} of "
-        f"{one.of} parameters as they were: {', '.join(names)}{more}."
-    )
-
-
-def _as_made_in_words(places: Sequence[str]) -> str:
+def _biases_in_words(places: Sequence[str]) -> str:
     where = one_line(", ".join(places), _NAMED * _LONGEST_NAME)
     if len(places) == 1:
         begun = f"A bias has the random numbers that it began with ({where})"
@@ -373,7 +363,7 @@ def _compared(
         StepWalk(exercise, chosen[0].test, taken) if taken else None,
         strange,
         frozenset(one.test for one in wrong),
-        tuple(dict.fromkeys(one for _, own in recorded for one in own.unloaded)),
+        tuple(dict.fromkeys(one for _, own in recorded for one in own.biases)),
         chosen[0],
     )
 

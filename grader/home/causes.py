@@ -179,13 +179,12 @@ class Reasons:
         said, depends = failure.said, self._depends
         if said.id not in depends.concerned:
             return False
-        advice, _, failure.line = depends.in_words(said.id).partition("\n")
-        line = depends.lines.get(said.id)
-        places = () if line is None else ((line.file, line.line),)
         # The rest of an exception's message is about state from earlier calls, not about this call.
         is_raised = said.status is Status.ERROR
         message = said.headline if is_raised else said.message
-        failure.said = dataclasses.replace(said, message=message, places=places, advice=advice)
+        failure.said = dataclasses.replace(
+            said, message=message, places=(), advice=depends.in_words(said.id)
+        )
         return True
 
     def _add(self, failure: Failure, proved: Proved | None, way: StepComparison | None) -> None:

@@ -196,7 +196,7 @@ class HomeBench:
     ) -> Dependence:
         """Returns which wrong answers depend on the calls that were `made` before."""
         with contextlib.suppress(MemoryError, TooLong):
-            return dependence(catalogue, self.lent, self.sources, asked, made)
+            return dependence(catalogue, self.lent, asked, made)
         return Dependence()
 
     def try_edits(self, trials: Trials) -> Outcomes:

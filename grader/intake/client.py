@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from grader.core.files import new_scratch
 from grader.core.processes import processors
-from grader.core.submission import ClassNeeds, Needs, Submission, Unreadable
+from grader.core.submission import Needs, Submission, Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.limits import DEFAULT_BOUNDS, MIB, Bounds, size_in_words
@@ -274,21 +274,19 @@ class _TooMuchProcessorTime(Exception):
     """The process has used more processor time than one submission may."""
 
 
-def survey(entries: Sequence[Entry], adapters: str) -> ClassNeeds:
-    """Returns for each package how many entries import it, and how many declare it.
+def survey(entries: Sequence[Entry], adapters: str) -> Mapping[str, int]:
+    """Returns for each package how many entries import it.
 
     Leaves out unreadable entries, and all of them where there is no room: grading says why.
     """
     imported: Counter[str] = Counter()
-    declared: Counter[str] = Counter()
     many = min(processors(), len(entries))
     with ThreadPoolExecutor(max(many, 1)) as threads:
         shares = (entries[start::many] for start in range(many))
         for found in threads.map(lambda share: list(_needs(share, adapters)), shares):
             for needs in found:
                 imported.update(needs.imported)
-                declared.update(needs.declared)
-    return ClassNeeds(imported, declared)
+    return imported
 
 
 def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:

@@ -152,12 +152,6 @@ CREATE TABLE suite_test (
     hash TEXT NOT NULL,
     PRIMARY KEY (suite_hash, test)
 ) WITHOUT ROWID;
-CREATE TABLE import (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (submission, name)
-) WITHOUT ROWID;
 CREATE TABLE lacking (
     submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
     name TEXT NOT NULL,

@@ -78,7 +78,7 @@ def clear_for_next(database: sqlite3.Connection, name: str, keeps_words: bool) -
         "WHERE submission = ?",
         (number,),
     ).fetchall()
-    for table in ("words", "verdict", "note", "carried", "import", "lacking"):
+    for table in ("words", "verdict", "note", "carried", "lacking"):
         database.execute(f"DELETE FROM {table} WHERE submission = ?", (number,))
     return words
 
@@ -138,7 +138,5 @@ def forget_names(database: sqlite3.Connection, submission: str) -> None:
 
 def write_imports(database: sqlite3.Connection, submission: int, imports: Imports) -> None:
     """Writes the imports of a submission."""
-    of_imports = [(submission, name, seconds) for name, seconds in imports.seconds.items()]
-    database.executemany("INSERT INTO import VALUES (?, ?, ?)", of_imports)
     lacking = [(submission, well_formed(name)) for name in imports.lacking]
     database.executemany("INSERT OR IGNORE INTO lacking VALUES (?, ?)", lacking)

@@ -64,7 +64,7 @@ from grader.results.rows import (
 )
 
 _OF_GRADES = (
-    "suite_test", "import", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
+    "suite_test", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
     "verdict", "submission", "test",
 )  # fmt: skip
 _NUMBERED = "SELECT number FROM submission WHERE name = ?"

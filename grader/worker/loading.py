@@ -5,28 +5,26 @@ A file may end early, with `exit()` or where it asks for input: its definitions 
 
 from __future__ import annotations
 
-import errno
 import importlib
 import importlib.abc
 import importlib.machinery
 import linecache
-import logging
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import Any
 
 import torch
 
 from grader.core.names import is_adapter
-from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport, slow_imports
+from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
-from grader.worker.packages import Folders, ImportClock, Spec, make_room
+from grader.worker.packages import Folders, Spec, make_room
 from grader.worker.performing import seed_generators
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
@@ -73,25 +71,6 @@ def _unreached_code(ended: BaseException, root: Path) -> str:
     return f"what follows {source} ({file}:{line})"
 
 
-_MAY_NOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS)
-
-
-def _discard_unwritable_logs() -> None:
-    """Makes a logger go on without its file where a worker may not write, as below `/tmp`."""
-    opened = logging.FileHandler._open
-
-    def open_or_discard(handler: logging.FileHandler) -> IO[str]:
-        try:
-            return opened(handler)
-        except OSError as problem:
-            if problem.errno not in _MAY_NOT_WRITE:
-                raise
-            return Path(os.devnull).open("a", encoding="utf-8")
-
-    file_handler: Any = logging.FileHandler
-    file_handler._open = open_or_discard
-
-
 class EngineBlocker(importlib.abc.MetaPathFinder):
     """Lets a submission import a `grader` of its own, and never the engine's."""
 
@@ -130,24 +109,22 @@ def load(
     os.chdir(place / submitted.relative_to(root))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
-    clock = ImportClock()
     own_names = _own_names(root, own_paths)
     stubs = StubFinder(root, own_names)
     handed_in = WorkplaceFinder(root, place)
-    sys.meta_path[:0] = [EngineBlocker(own_paths), clock, handed_in]
+    sys.meta_path[:0] = [EngineBlocker(own_paths), handed_in]
     if importlib.machinery.PathFinder.find_spec("tensorboard") is None:
         sys.meta_path.insert(0, SilentFinder("torch.utils.tensorboard"))
-    sys.meta_path += [stubs, OwnDistributions(submitted, own_names)]
+    sys.meta_path += [stubs, OwnDistributions(own_names)]
     shell, cells = None, Cells(0)
     if cell_seconds is not None:
-        shell, cells = install(cell_seconds, root, place)
+        shell, cells = install(cell_seconds)
         sys.path.insert(len(own_paths), str(Path.cwd()))
     for name in engine:
         sys.modules.pop(name, None)
     importlib.invalidate_caches()
     make_room(own_paths, (*preloaded, *_WARM))
     problem, functions, endings = None, {}, _early_ends(root)
-    _discard_unwritable_logs()
     # Every zygote's generators begin differently. Torch's keep the seed that they have at home.
     seed_generators(torch.initial_seed())
     try:
@@ -170,7 +147,6 @@ def load(
         problem=problem,
         cell_errors=tuple(describe_exception(error, root) for error in failed),
         uses=(),
-        imports=slow_imports(clock.seconds),
         absent=tuple(stubs.names),
         not_run=(*(shell.not_run if shell else ()), *unreached),
     )

@@ -9,7 +9,6 @@ import __future__
 import ast
 import asyncio
 import builtins
-import contextlib
 import functools
 import inspect
 import os
@@ -23,16 +22,11 @@ from typing import Any
 
 from grader.core.names import is_adapter
 from grader.worker.notebook_magics import (
-    Captured,
-    ImportedNotebooks,
-    Lines,
     NotebookModules,
-    WrittenFiles,
     environment,
-    repeated,
     run_file,
     timed,
-    written,
+    write,
 )
 from grader.worker.stub_packages import Silent
 from grader.worker.trials.alarm import Alarm, TooLong
@@ -149,7 +143,6 @@ def _undefined(name: str, cell: str, error: BaseException) -> Callable[..., None
 
 _MOST_NOT_RUN, _LONGEST = 20, 80
 _ENGINE = str(Path(__file__).with_suffix(""))
-_NAMED = re.compile(r"\{([^{}]+)\}|\$(\w+)")
 # Magics that only show something or only matter to interactive users.
 _FOR_SHOW = frozenset({
     "autoreload", "load_ext", "reload_ext", "unload_ext", "config", "matplotlib", "precision",
@@ -158,7 +151,7 @@ _FOR_SHOW = frozenset({
     "automagic", "autocall", "pdb", "doctest_mode", "autoawait", "logstart", "logstop", "logon",
     "logoff", "logstate", "connect_info", "gui", "dhist", "html", "HTML", "javascript", "js",
     "latex", "markdown", "svg", "SVG", "load_line_profiler", "memit", "lprun", "mprun", "tb",
-    "watermark", "clear", "cls", "less", "more", "man", "subplots", "tensorboard",
+    "timeit", "watermark", "clear", "cls", "less", "more", "man", "subplots", "tensorboard",
 })  # fmt: skip
 
 
@@ -169,12 +162,9 @@ class Shell:
     define something.
     """
 
-    def __init__(self, cells: Cells, files: WrittenFiles) -> None:
+    def __init__(self, cells: Cells) -> None:
         self._cells = cells
-        self._files = files
         self._not_run: dict[str, None] = {}
-        self.config: dict[str, Any] = {}
-        self.user_ns: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Silent:
         if name.startswith("__"):
@@ -193,7 +183,6 @@ class Shell:
         """Runs the cells of the submitted notebook, which lies beside the module of a namespace."""
         sys.modules["__main__"] = sys.modules[namespace["__name__"]]
         namespace["__name__"] = "__main__"
-        self.user_ns = namespace
         self._cells.run(namespace, Path(namespace["__file__"]).with_name(notebook))
 
     def run_line_magic(self, name: str, line: str = "", _stack_depth: int = 1) -> Any:
@@ -202,25 +191,21 @@ class Shell:
         match name:
             case "time" | "prun":
                 return timed(line, caller)
-            case "timeit":
-                return repeated("", line, caller)
             case "%capture":
                 words = [word for word in line.split() if not word.startswith("-")]
-                caller.f_globals.update(dict.fromkeys(words[:1], Captured()))
-            case "%time" | "%prun":
-                return None
+                caller.f_globals.update(dict.fromkeys(words[:1], Silent()))
             case "env" | "set_env":
-                return environment(_expanded(line, caller))
+                return environment(line)
             case "pwd":
                 return str(Path.cwd())
             case "cd":
-                folder = _expanded(line, caller).removeprefix("-q ").strip("'\" ")
+                folder = line.removeprefix("-q ").strip("'\" ")
                 try:
                     os.chdir(Path(folder or "~").expanduser())
                 except (OSError, RuntimeError, ValueError):  # IPython prints it and goes on
                     self._skip(f"%cd {line}", caller)
             case "run":
-                run_file(_expanded(line, caller), caller.f_globals, self._cells.run)
+                run_file(line, caller.f_globals, self._cells.run)
             case "sx" | "system":
                 return self.getoutput(line)
             case _ if name not in _FOR_SHOW:
@@ -231,12 +216,12 @@ class Shell:
         """Runs a cell magic; returns its value."""
         caller = _caller()
         if name in ("writefile", "file"):
-            self._files.note(written(_expanded(line, caller), cell))
-        elif name == "timeit":
-            repeated(line, cell, caller)
+            write(line, cell)
         elif name in ("time", "prun", "capture"):
-            self.run_line_magic(f"%{name}", line)
-            _run(cell, caller.f_code.co_filename, caller.f_globals)
+            if name == "capture":
+                self.run_line_magic("%capture", line)
+            code = compile(cell, caller.f_code.co_filename, "exec", dont_inherit=True)
+            exec(code, caller.f_globals)
         elif name not in _FOR_SHOW:
             self._skip(f"%%{name} {line}".strip(), caller)
         return None
@@ -246,29 +231,14 @@ class Shell:
         name, _, rest = line.lstrip("%").partition(" ")
         return self.run_line_magic(name, rest)
 
-    def getoutput(self, command: str, *_args: object, **_options: object) -> Lines:
+    def getoutput(self, command: str, *_args: object, **_options: object) -> list[str]:
         """Notes a command instead of running it; returns no lines."""
         self._skip(f"!{command.strip()}", _caller())
-        return Lines()
+        return []
 
     def system(self, command: str) -> None:
         """Notes a command instead of running it."""
         self.getoutput(command)
-
-    def run_cell(self, cell: str, *_args: object, **_options: object) -> None:
-        """Runs Python in the notebook's namespace."""
-        _run(cell, "<cell>", self.user_ns)
-
-    ex = run_cell
-
-    def ev(self, expression: str) -> Any:
-        """Returns the value of an expression in the notebook's namespace."""
-        code = compile(expression, "<expression>", "eval", dont_inherit=True)
-        return eval(code, self.user_ns)
-
-    def push(self, names: dict[str, Any], **_options: object) -> None:
-        """Adds names to the notebook's namespace."""
-        self.user_ns.update(names)
 
     def _skip(self, what: str, caller: FrameType) -> None:
         if len(self._not_run) < _MOST_NOT_RUN:
@@ -278,22 +248,13 @@ class Shell:
             self._not_run[f"{shown} ({self._cells.current or line})"] = None
 
 
-def install(seconds: float, root: Path, place: Path) -> tuple[Shell, Cells]:
-    """Installs a shell where notebooks find it; all cells together may take `seconds`.
-
-    `root` is the submission's folder, `place` its writable copy.
-    """
-    cells, files = Cells(seconds), WrittenFiles(root, place)
-    shell = Shell(cells, files)
+def install(seconds: float) -> tuple[Shell, Cells]:
+    """Installs a shell where notebooks find it; all cells together may take `seconds`."""
+    cells = Cells(seconds)
+    shell = Shell(cells)
     vars(builtins).update(get_ipython=lambda: shell, display=lambda *_, **__: None)
-    sys.meta_path[:0] = [NotebookModules(shell), files]
-    sys.meta_path.append(ImportedNotebooks(cells.run))
+    sys.meta_path.insert(0, NotebookModules(shell))
     return shell, cells
-
-
-def _run(cell: str, file: str, names: dict[str, Any]) -> None:
-    """Runs code, without the `__future__` imports of this module."""
-    exec(compile(cell, file, "exec", dont_inherit=True), names)
 
 
 def _caller() -> FrameType:
@@ -302,14 +263,3 @@ def _caller() -> FrameType:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
         frame = frame.f_back
     return frame
-
-
-def _expanded(line: str, caller: FrameType) -> str:
-    """Returns a magic's line with its variables replaced by their values, if they have any."""
-
-    def value(found: Any) -> str:
-        with contextlib.suppress(Exception):
-            return str(eval(found[1] or found[2], caller.f_globals, caller.f_locals))
-        return str(found[0])
-
-    return _NAMED.sub(value, line)

@@ -9,14 +9,10 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from opcode import opmap
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
-
-from grader.worker.multiprocessing.processes import inherited
 
 _OPERATORS = (
     *("call", "getitem", "setitem", "delitem", "delattr", "iter", "next", "len", "contains"),
@@ -28,8 +24,6 @@ _OPERATORS = (
 )
 
 _EXCEPTIONS = ("Error", "Exception", "Timeout", "Warning")
-# Names of metrics, as in torchmetrics, which are not exceptions.
-_METRICS = ("SquaredError", "AbsoluteError", "PercentageError", "LogError")
 
 
 class Phase:
@@ -125,7 +119,7 @@ class StubModule(ModuleType):
 
 def names_exception(name: str) -> bool:
     """Returns whether a name looks like that of an exception: `except` needs a class."""
-    return name[:1].isupper() and name.endswith(_EXCEPTIONS) and not name.endswith(_METRICS)
+    return name[:1].isupper() and name.endswith(_EXCEPTIONS)
 
 
 @functools.cache
@@ -203,17 +197,10 @@ class Parallel:
     def __init__(self, n_jobs: int | None = None, *_: Any, **options: Any) -> None:
         self.n_jobs = n_jobs
         self._gives = options.get("return_as", "list")
-        shares = options.get("require") == "sharedmem" or options.get("prefer") == "threads"
-        shares = shares or options.get("backend") == "threading"
-        self._copies = n_jobs not in (None, 1) and not shares
 
     def __call__(self, iterable: Iterable[Delayed]) -> Any:
-        results = map(self._done, iterable)
+        results = (function(*args, **kwargs) for function, args, kwargs in iterable)
         return list(results) if self._gives == "list" else results
-
-    def _done(self, call: Delayed) -> Any:
-        function, args, kwargs = inherited(call) if self._copies else call
-        return function(*args, **kwargs)
 
     def __enter__(self) -> Parallel:
         return self
@@ -261,19 +248,11 @@ class Progress:
             raise AttributeError(name)
         return _nothing
 
-    @classmethod
-    def get_lock(cls) -> Any:
-        """Returns a new lock."""
-        return threading.RLock()
-
-    set_lock = write = pandas = staticmethod(_nothing)
+    write = pandas = staticmethod(_nothing)
 
 
 class Silent(Stub):
-    """A stub that accepts every use at any time, and is not true: a logger, a run, a writer.
-
-    Saved, it is an empty mapping.
-    """
+    """A stub that accepts every use at any time, and is not true: a logger, a run, a writer."""
 
     def __init__(self, dotted: str = "stub", phase: Phase | None = None) -> None:
         super().__init__(dotted, phase or Phase())
@@ -292,10 +271,6 @@ class Silent(Stub):
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
         return (SilentBase,)
 
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
-        return OrderedDict, ()
-
 
 class SilentBase:
     """The base of a submission's class that derives from a class of an absent package."""
@@ -313,45 +288,29 @@ WORKING: Mapping[str, Any] = {
     "Parallel": Parallel,
     "delayed": delayed,
     "cpu_count": lambda *_, **__: os.cpu_count() or 1,
-    # Nothing runs in parallel.
-    "effective_n_jobs": lambda *_, **__: 1,
-    "parallel_config": Silent(),
-    "parallel_backend": Silent(),
 }
 """The names of joblib that work."""
 
 
 class SilentModule(StubModule):
-    """A package whose names do nothing, except progress bars, which iterate over their items.
-
-    Its `run` is None until `init` is called and after `finish`, as in wandb.
-    """
+    """A package whose names do nothing, except progress bars, which iterate over their items."""
 
     _kind = Silent
 
     def __init__(self, name: str) -> None:
         super().__init__(name, Phase(), _PROGRESS)
-        self.run: Silent | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name in _MODULES_OF_BARS:
             return SilentModule(f"{self.__name__}.{name}")
-        if name in ("init", "finish"):
-            return functools.partial(self._set_run, Silent() if name == "init" else None)
         return super().__getattr__(name)
-
-    def _set_run(self, run: Silent | None, *_: object, **__: object) -> Silent | None:
-        self.run = run
-        return run
 
 
 _PROGRESS: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("tqdm", "tqdm_notebook"), Progress),
     **dict.fromkeys(("trange", "tnrange"), lambda *bounds, **own: Progress(range(*bounds), **own)),
     **dict.fromkeys(
-        ("process_map", "thread_map", "tmap"),
+        ("process_map", "thread_map"),
         lambda function, *iterables, **_: [*map(function, *iterables)],
     ),
-    "tenumerate": lambda iterable, start=0, **_: enumerate(iterable, start),
-    "tzip": lambda *iterables, **_: zip(*iterables, strict=False),
 }

@@ -8,13 +8,11 @@ absent.
 from __future__ import annotations
 
 import ast
-import contextlib
 import difflib
 import functools
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -26,20 +24,7 @@ from grader.worker.observing.lines import own_file
 from grader.worker.packages import Folders, Spec
 from grader.worker.stub_packages import WORKING, Phase, SilentModule, StubModule
 
-ANNOTATING = {
-    "jax": {"Array": type("Array", (), {"__module__": "jax"})},
-    "jax.typing": {"ArrayLike": type("ArrayLike", (), {"__module__": "jax.typing"})},
-}
-"""Classes for annotations, by their module: jaxtyping derives its types from them."""
-
-# These modules import jax when a name for annotations is taken from them.
-_ASKING = ("jaxtyping", "jaxtyping._pytree_type")
 _MISSPELT = 0.8
-# A name or a version in a table of TOML, in setup.cfg or in a call of `setup`.
-_STATED = re.compile(
-    r"""(?:^|[(,])[ \t]*(name|version)[ \t]*=[ \t]*(?:["']([\w.!+-]+)["']|([\w.!+-]+)[ \t]*$)""",
-    re.MULTILINE,
-)
 _LARGEST_SOURCE = 1 << 20
 
 
@@ -72,8 +57,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         top = spec.name.partition(".")[0]
         if top in SILENT:
             return SilentModule(spec.name)
-        working = WORKING if top == "joblib" else ANNOTATING.get(spec.name, {})
-        return StubModule(spec.name, self._phase, working)
+        return StubModule(spec.name, self._phase, WORKING if top == "joblib" else {})
 
     def exec_module(self, module: ModuleType) -> None:
         """Does nothing: there is nothing to execute."""
@@ -116,12 +100,10 @@ class SilentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class OwnDistributions(importlib.metadata.DistributionFinder):
     """A finder of the submission's own packages, which were installed with pip at home.
 
-    A packaging file in the folder `home` may state a name and a version. Each of `own_names` is
-    also the name of a package. Its version is the stated one, or 0.
+    Each of `own_names` is the name of a package, of version 0.
     """
 
-    def __init__(self, home: Path, own_names: Iterable[str]) -> None:
-        self._home = home
+    def __init__(self, own_names: Iterable[str]) -> None:
         self._own_names = {_normalised(name) for name in own_names}
 
     def find_spec(self, *_: object, **__: object) -> None:
@@ -131,35 +113,21 @@ class OwnDistributions(importlib.metadata.DistributionFinder):
         self, context: importlib.metadata.DistributionFinder.Context
     ) -> Iterator[importlib.metadata.Distribution]:
         """Yields the distribution of that name, if it is one of the submission's own packages."""
-        stated = _stated(self._home) if context.name else {}
-        names = {*self._own_names, _normalised(stated.get("name", ""))}
-        if context.name and _normalised(context.name) in names:
-            yield _WithoutMetadata(context.name, stated.get("version", "0"))
+        if context.name and _normalised(context.name) in self._own_names:
+            yield _WithoutMetadata(context.name)
 
 
 class _WithoutMetadata(importlib.metadata.Distribution):
-    def __init__(self, name: str, version: str) -> None:
+    def __init__(self, name: str) -> None:
         self._distribution = name
-        self._version = version
 
     def read_text(self, filename: str) -> str | None:
         if filename != "METADATA":
             return None
-        return f"Metadata-Version: 2.1\nName: {self._distribution}\nVersion: {self._version}\n"
+        return f"Metadata-Version: 2.1\nName: {self._distribution}\nVersion: 0\n"
 
     def locate_file(self, path: object) -> Path:
         return Path(str(path))
-
-
-def _stated(home: Path) -> dict[str, str]:
-    """Returns the name and the version of the package in a folder, as far as a file states them."""
-    for file in ("pyproject.toml", "setup.cfg", "setup.py"):
-        with contextlib.suppress(OSError):
-            text = (home / file).read_text("utf-8", "replace")[:_LARGEST_SOURCE]
-            found = {key: quoted or bare for key, quoted, bare in reversed(_STATED.findall(text))}
-            if "name" in found:
-                return found
-    return {}
 
 
 def _normalised(name: str) -> str:
@@ -173,7 +141,6 @@ def _importer(frame: FrameType | None) -> FrameType | None:
         if name == "importlib.util":
             return None
         is_machinery = name in (__name__, "importlib", "importlib._bootstrap")
-        is_machinery |= name in _ASKING
         if not is_machinery and "importlib" not in frame.f_code.co_filename:
             return frame
         frame = frame.f_back

@@ -9,7 +9,6 @@ script.
 from __future__ import annotations
 
 import enum
-import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,6 @@ from grader.core.wire.records import (
     OnOneLine,
     Record,
     Source,
-    Unloaded,
     as_plain,
     reader,
     records_as_json,
@@ -37,14 +35,14 @@ from grader.core.wire.records import (
     values_of,
 )
 from grader.core.wire.scripts import Doing, Step, steps_as_value, steps_in
-from grader.core.wire.values import BadFrame, Value
+from grader.core.wire.values import Value
 
 MAX_MESSAGE = 4000  # characters of an exception
 MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
 MAX_ADAPTERS = 1000
-MAX_UNLOADED = 4
+MAX_BIASES = 4
 MAX_IMPORTS = 40
 # Further lines are not counted.
 MOST_LINES = 5_000_000
@@ -212,7 +210,6 @@ class Use:
 
 Uses = Annotated[tuple[Use, ...], AtMost(MAX_USES)]
 _LONGEST_IMPORT = 100
-_WORTH_TELLING = 1e-3
 Texts = Annotated[tuple[Annotated[str, OnOneLine(_LONGEST_IMPORT)], ...], AtMost(MAX_IMPORTS)]
 
 
@@ -221,48 +218,24 @@ class ImportReport:
     """The result of importing a submission, as its worker tells it.
 
     `problem` ended the import, and `cell_errors` ended cells of a notebook. `uses` are uses of
-    forbidden functions. `imports` are modules with the seconds that they took, `absent` packages
-    that are not installed, and `not_run` commands, magics and cells that may define something.
+    forbidden functions. `absent` are packages that are not installed, and `not_run` commands,
+    magics and cells that may define something.
     """
 
     adapters: Annotated[tuple[Name, ...], AtMost(MAX_ADAPTERS)]
     problem: Raised | None
     cell_errors: Annotated[tuple[Raised, ...], AtMost(MAX_CELL_ERRORS)]
     uses: Uses
-    imports: Annotated[tuple[tuple[str, float], ...], AtMost(MAX_IMPORTS)]
     absent: Texts
     not_run: Texts
-
-
-def slow_imports(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Returns the slowest imports, without those that take less than a millisecond."""
-    slow = [entry for entry in seconds.items() if entry[1] >= _WORTH_TELLING]
-    slowest = sorted(slow, key=lambda entry: -entry[1])[:MAX_IMPORTS]
-    return tuple((name, round(float(taken), 4)) for name, taken in slowest)
-
-
-def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[str, float]:
-    """Returns the import times that a worker claims, cut to `at_most` seconds in all.
-
-    Raises:
-        BadFrame: if a time is negative or not finite.
-    """
-    seconds: dict[str, float] = {}
-    for name, taken in told:
-        if not 0 <= taken < math.inf:
-            raise BadFrame("an import has an impossible time")
-        if len(name) <= _LONGEST_IMPORT and all(part.isidentifier() for part in name.split(".")):
-            left = at_most - sum(seconds.values())
-            seconds[name] = round(min(taken, max(left, 0.0)), 4)
-    return seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to a call: a value or an exception, and the observations.
 
-    `origin` is the line of the submission that a traced call found. `unloaded` are the parameters
-    that loading left as they were, in a recorded call.
+    `origin` is the line of the submission that a traced call found. `biases` are the lines that
+    make linear layers whose biases stay random, in a recorded call.
     Equal digests mean equal answers; `size` is the approximate number of bytes. The receiver may
     set both.
     """
@@ -274,7 +247,7 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
-    unloaded: tuple[Unloaded, ...] = ()
+    biases: tuple[Line, ...] = ()
     origin: Line | None = None
     digest: bytes | None = None
     size: int = 0
@@ -378,7 +351,7 @@ _OBSERVED = {
     "changed_inputs": reader(Annotated[tuple[Name, ...], AtMost(100)]),
     "work": reader(Work | None),
     "uses": reader(Uses),
-    "unloaded": reader(Annotated[tuple[Unloaded, ...], AtMost(MAX_UNLOADED)]),
+    "biases": reader(Annotated[tuple[Line, ...], AtMost(MAX_BIASES)]),
     "origin": reader(Line | None),
 }
 

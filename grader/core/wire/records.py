@@ -171,22 +171,6 @@ class Record:
     stack: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unloaded:
-    """A line that loads weights with `strict=False`, and the parameters that it leaves unchanged.
-
-    `many` parameters are left, of which `names` are the first; `of` counts all parameters of the
-    module. With `as_made`, the line makes a linear layer, and a bias is left beside a weight that
-    was set in another way.
-    """
-
-    line: Line
-    names: Annotated[tuple[Annotated[str, OnOneLine(200)], ...], AtMost(20)]
-    many: Annotated[int, Below(1 << 31)]
-    of: Annotated[int, Below(1 << 31)]
-    as_made: bool = False
-
-
 def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
     """Returns the lines of records as a JSON object; `values_of` returns their tensors."""
     stacks: dict[tuple[Line, ...], int] = {}

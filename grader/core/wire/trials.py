@@ -15,8 +15,6 @@ from grader.core.wire.values import BadFrame
 
 # The most edits in one frame.
 MAX_EDITS = 500
-# The most changes of state that are undone, one at a time.
-MAX_CHANGES = 12
 # The most lines that may be reported, in all files together.
 MAX_PASSED = 5000
 # The most variables whose kind may be reported, in all files together.
@@ -26,7 +24,7 @@ KINDS = ("tensor", "mask", "int", "float", "bool", "function", "shape", "other")
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
 # The fields of trials that cross unchanged.
-_PLAIN = ("to_change", "seconds", "follow", "told", "stays")
+_PLAIN = ("to_change", "seconds", "follow", "in_one_state", "stays")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,8 @@ class Trials:
     is the control. `follow` is the number of first calls whose lines are recorded, without any
     edit.
 
-    `told` are the places of calls that are answered from one shared state, without any edit. All
-    calls run one after another. Then they run again for each change of state, which is undone alone
-    before each of those calls. `Outcomes.passed` then holds the lines that made the changes.
+    If the calls are `in_one_state`, they run one after another, each from the state that the call
+    before left, as edit 0 and without any change.
 
     If the only edit `stays`, it is applied to the state after the import, for the calls that follow
     these trials. No call is made now.
@@ -82,13 +79,8 @@ class Trials:
     edits: Sequence[Mapping[str, Sequence[TextChange]]]
     seconds: float
     follow: int = 0
-    told: Sequence[int] = ()
+    in_one_state: bool = False
     stays: bool = False
-
-    @property
-    def ways(self) -> int:
-        """Returns how many programs answer a call: edited ones, or runs in one shared state."""
-        return MAX_CHANGES + 1 if self.told else len(self.edits)
 
 
 @dataclass(slots=True)
@@ -97,9 +89,6 @@ class Outcomes:
 
     `given` maps an edit and a call to a place in `answers`. `tried` edits were begun. `passed` are
     the recorded lines.
-
-    For calls in one shared state, number 0 is the plain run. Each further number is the run with
-    one change undone; `passed` holds the line that made the change.
     """
 
     given: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -171,9 +160,9 @@ def decode_outcomes(frame: Received, trials: Trials) -> Outcomes:
     tried = _COUNT(header.get("tried"))
     if tried > len(trials.edits):
         raise BadFrame("more was tried than was asked for")
-    if len(answers) > trials.ways * len(trials.calls):
+    if len(answers) > len(trials.edits) * len(trials.calls):
         raise BadFrame("there are more answers than were asked for")
-    ends = (trials.ways, len(trials.calls), len(answers))
+    ends = (len(trials.edits), len(trials.calls), len(answers))
     passed = _PASSED(header.get("passed"))
     if sum(max(1, len(one.lines)) for one in passed) > MAX_PASSED:
         raise BadFrame("more lines were passed than may be told")

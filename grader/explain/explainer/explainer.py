@@ -44,7 +44,7 @@ from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.testing.course import AND
-from grader.testing.outcome import Observation, Question, where_of
+from grader.testing.outcome import Observation, Question
 from grader.testing.outcome_cache import decoded
 from grader.testing.suite import Suite, Test
 
@@ -486,8 +486,7 @@ def _depending(test: str, told: Told, depends: Dependence) -> Told:
     # The lines below describe values that earlier calls left behind.
     first, *others = told.message.splitlines()
     kept = [one for one in others if told.measurement or one in GRADED.values()]
-    where = where_of(depends.lines.get(test))
-    told = Told("\n".join([first, *kept]), told.measurement, None, where)
+    told = Told("\n".join([first, *kept]), told.measurement, None, None)
     return _with(told, depends.in_words(test))
 
 

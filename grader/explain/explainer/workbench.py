@@ -85,7 +85,7 @@ class RestartingBench:
             return self._try(trials)
         except WorkerLost as lost:
             self._replace(lost)
-            if trials.told:  # their answers are not trials of edits
+            if trials.in_one_state:  # their answers are not trials of edits
                 raise
         return self._in_parts(trials, over)
 
@@ -168,7 +168,7 @@ class RepairWorkshop:
     ) -> Dependence:
         """Returns which wrong answers depend on the calls `made` before them."""
         with contextlib.suppress(WorkerLost):
-            return dependence(catalogue, self._bench, self._sources, asked, made)
+            return dependence(catalogue, self._bench, asked, made)
         return Dependence()
 
     def repaired(

@@ -1,4 +1,4 @@
-"""Finds wrong answers that are right with no call before, and the line that keeps state."""
+"""Finds wrong answers that are right with no call before."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TypeVar
 import torch
 
 from grader.core.wire.calls import Call, encode_call
-from grader.core.wire.records import Line
-from grader.core.wire.trials import Outcomes, Trials
+from grader.core.wire.trials import Trials
 from grader.explain.mistakes.prediction import Catalogue, Numbers
 from grader.explain.repair.questions import CheckedCall, is_answer
 from grader.explain.repair.search import NewBench, Workbench
-from grader.explain.repair.sources import EditableSources
 from grader.testing.handles.scripts import in_two_processes
-from grader.testing.outcome import Observation, Question, place_in_words
+from grader.testing.outcome import Observation, Question
 
 # Of processor time, as a safety net only.
 _SECONDS = 6.0
@@ -32,7 +30,6 @@ HANDED_ON = (
     "It is right in the process that saved the file: "
     "that process keeps something that is not in the file."
 )
-_KEPT = "State from an earlier call is kept in"
 
 Reply = TypeVar("Reply")
 # A test, and the number of a call in it.
@@ -44,14 +41,12 @@ class Dependence:
     """The calls that a submission answers rightly if no call comes before them.
 
     Calls in `tests` were seen to get wrong answers after other calls, and each wrong call of such a
-    test is right if it comes first. `lines` names, by test, the line that keeps state of earlier
-    calls: restoring that state alone makes the test right. Tests in `handed_on` continue in a new
-    process, and pass if they stay in one. `alone` holds the answers to wrong calls that came first.
+    test is right if it comes first. Tests in `handed_on` continue in a new process, and pass if
+    they stay in one. `alone` holds the answers to wrong calls that came first.
     """
 
     right_first: frozenset[Asking] = frozenset()
     tests: frozenset[str] = frozenset()
-    lines: Mapping[str, Line] = field(default_factory=dict)
     handed_on: frozenset[str] = frozenset()
     alone: Mapping[Asking, torch.Tensor] = field(default_factory=dict)
 
@@ -85,13 +80,10 @@ class Dependence:
         )
 
     def in_words(self, test: str) -> str:
-        """Returns the words for a test, with the line if it is known, or "" if nothing is known."""
+        """Returns the words for a test, or "" if nothing is known."""
         if test in self.handed_on:
             return HANDED_ON
-        if test not in self.tests:
-            return ""
-        line = self.lines.get(test)
-        return SAID if line is None else f"{SAID}\n{_KEPT} {place_in_words(line)}"
+        return SAID if test in self.tests else ""
 
 
 def noting(ask: Callable[[Call], Reply], made: list[Call]) -> Callable[[Call], Reply]:
@@ -107,7 +99,6 @@ def noting(ask: Callable[[Call], Reply], made: list[Call]) -> Callable[[Call], R
 def dependence(
     catalogue: Catalogue,
     bench: NewBench,
-    sources: EditableSources,
     asked: Iterable[CheckedCall],
     made: Sequence[Call],
 ) -> Dependence:
@@ -130,8 +121,8 @@ def dependence(
         handed_on = frozenset(test for test, call in calls.items() if in_two_processes(call))
         always = {test for test, number in map(_asking, wrong) if (test, number) not in first}
         here = [one for one in right if one.question.test not in handed_on | always]
-        found = _among_others(catalogue, workbench, sources, here, made)
-        return replace(found, right_first=first, handed_on=handed_on, alone=alone)
+        tests = _wrong_after_others(catalogue, workbench, here, made)
+        return Dependence(first, tests, handed_on, alone)
 
 
 def _asking(one: CheckedCall) -> Asking:
@@ -157,43 +148,21 @@ def _right(
     return [one for one in asked if is_answer(catalogue, one.question, answers.get(_asking(one)))]
 
 
-def _among_others(
-    catalogue: Catalogue,
-    bench: Workbench,
-    sources: EditableSources,
-    right: Sequence[CheckedCall],
-    made: Sequence[Call],
-) -> Dependence:
-    """Returns the dependence of calls that are right alone and wrong among others.
-
-    The dependence names a test's line if exactly one line is possible.
-    """
-    lines: dict[str, set[Line]] = {}
+def _wrong_after_others(
+    catalogue: Catalogue, bench: Workbench, right: Sequence[CheckedCall], made: Sequence[Call]
+) -> frozenset[str]:
+    """Returns the tests with a call that is right alone and wrong among others."""
+    found: set[str] = set()
     for start in range(0, len(right), _MOST_TOGETHER):
         calls, places = _sequence(right[start : start + _MOST_TOGETHER], made)
-        if not places:
-            continue
-        outcomes = bench.try_edits(Trials(calls, 0, (), _SECONDS, told=[*places]))
-        for place, one in places.items():
-            if is_answer(catalogue, one.question, outcomes.of(0, place)):
-                continue
-            test, own = one.question.test, _repair(catalogue, one, outcomes, place, sources)
-            lines[test] = lines[test] & own if test in lines else own
-    plain = {test: next(iter(own)) for test, own in lines.items() if len(own) == 1}
-    return Dependence(tests=frozenset(lines), lines=plain)
-
-
-def _repair(
-    catalogue: Catalogue, one: CheckedCall, outcomes: Outcomes, place: int, sources: EditableSources
-) -> set[Line]:
-    """Returns the lines whose kept state, when restored, makes a call's answer right."""
-    found: set[Line] = set()
-    for number, kept in enumerate(outcomes.passed, 1):
-        is_right = is_answer(catalogue, one.question, outcomes.of(number, place))
-        source = sources.line(kept.file, kept.lines[0]) if kept.lines else ""
-        if is_right and source:
-            found.add(Line(kept.file, kept.lines[0], source))
-    return found
+        if places:
+            outcomes = bench.try_edits(Trials(calls, 0, ({},), _SECONDS, in_one_state=True))
+            found.update(
+                one.question.test
+                for place, one in places.items()
+                if not is_answer(catalogue, one.question, outcomes.of(0, place))
+            )
+    return frozenset(found)
 
 
 def _sequence(

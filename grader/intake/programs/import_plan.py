@@ -6,7 +6,7 @@ Before that, the files of a private copy get the names and suffixes that program
 from __future__ import annotations
 
 import contextlib
-import html.parser
+import html
 import os
 import re
 import unicodedata
@@ -24,15 +24,15 @@ _NOTEBOOK = re.compile(rb'\s*\{.*"(?:cells|worksheets)"', re.DOTALL)
 # The files in which Canvas and Moodle keep typed text, and a web address.
 _TYPED = ("text entry.html", "onlinetext.html")
 _ADDRESS = "web address.html"
-_LINES = {"p", "div", "br", "li", "tr", "pre", "h1", "h2", "h3", "h4", "blockquote"}
-_SHOWN = 60
+_TAG = re.compile(r"<[^>]*>")
+_SEARCHED, _SHOWN = 1000, 60
 
 
 def put_as_written(copy: Path, limits: CopyLimits) -> None:
     """Gives the files and folders of a copy the names that programs expect.
 
     Raises:
-        Unreadable: if there is nothing but typed text, and no adapter in it.
+        Unreadable: if there is nothing but typed text, or a web address.
     """
     for path in sorted(copy.rglob("*"), reverse=True):  # a folder after what is in it
         if not os.path.lexists(target := path.with_name(composed(path.name))):
@@ -50,7 +50,7 @@ def put_as_written(copy: Path, limits: CopyLimits) -> None:
                 file.unlink()
     files = [path for path in copy.rglob("*") if path.is_file()]
     if len(files) == 1:
-        _put_typed(files[0], limits)
+        _refuse_typed(files[0], limits)
 
 
 def composed(name: str) -> str:
@@ -63,63 +63,16 @@ def _is_notebook(file: Path, limits: CopyLimits) -> bool:
     return _NOTEBOOK.match(beginning) is not None and not read_facts([beginning]).adapters
 
 
-def _put_typed(file: Path, limits: CopyLimits) -> None:
-    """Writes typed text to an `adapters.py` beside it; refuses what is not a program."""
+def _refuse_typed(file: Path, limits: CopyLimits) -> None:
+    """Refuses text that was typed into a platform, and a web address."""
     if file.name not in (*_TYPED, _ADDRESS):
         return
-    text = typed_text(read_bounded(file, limits.source.bytes_each).decode("utf-8", "replace"))
+    page = read_bounded(file, limits.source.bytes_each).decode("utf-8", "replace")
+    text = html.unescape(_TAG.sub(" ", page[:_SEARCHED]))
     said = shortened(" ".join(text.split())[:_SHOWN]) or "it is empty"
     if file.name == _ADDRESS:
         raise Unreadable(f"it is a web address, which is not opened ({said}): hand in the files")
-    if not read_facts([text.encode("utf-8", "replace")]).adapters:
-        raise Unreadable(
-            f"it is text that was typed into the platform, and defines no adapter ({said}): "
-            "hand in a file"
-        )
-    module = file.with_name("adapters.py")
-    module.write_text(text, "utf-8")
-    module.chmod(0o644)
-
-
-def typed_text(page: str) -> str:
-    """Returns the text of a page from a platform's editor, in the lines that were typed."""
-    reader = _Typed()
-    try:
-        reader.feed(page)
-        reader.close()
-    except AssertionError:  # `<![foo[bar]]>`
-        raise Unreadable("its text is not HTML that can be read: hand in a file") from None
-    lines = "".join(reader.pieces).replace("\xa0", " ").splitlines()
-    return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
-
-
-class _Typed(html.parser.HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.pieces: list[str] = []
-        self._is_plain = False
-        self._is_unseen = False
-
-    def handle_starttag(self, tag: str, _attributes: object) -> None:
-        self._is_plain = self._is_plain or tag == "pre"
-        self._is_unseen = self._is_unseen or tag in ("style", "script", "title")
-        if (tag in _LINES and self.pieces and not self.pieces[-1].endswith("\n")) or tag == "br":
-            self.pieces.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._is_plain = self._is_plain and tag != "pre"
-        self._is_unseen = self._is_unseen and tag not in ("style", "script", "title")
-        if tag in _LINES and self.pieces and not self.pieces[-1].endswith("\n"):
-            self.pieces.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if self._is_unseen:
-            return
-        begins_line = not self.pieces or self.pieces[-1].endswith("\n")
-        text = data if self._is_plain else data.replace("\r", "").replace("\n", " ")
-        if not self._is_plain and begins_line:
-            text = text.lstrip(" ")  # but not what an editor keeps as spaces that do not break
-        self.pieces += [text] if text else []
+    raise Unreadable(f"it is text that was typed into the platform ({said}): hand in a file")
 
 
 ANY_PACKAGE = "submission"

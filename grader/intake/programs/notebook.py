@@ -44,12 +44,8 @@ class WrittenFile:
     is_appended: bool
 
 
-def as_python(cell: str, is_timed: bool = False) -> str:
-    """Returns the cell with IPython's syntax as calls, on unchanged line numbers.
-
-    `%%timeit` takes its body as a quoted text. A cell that `is_timed` is such a body: a further
-    `%%timeit` in it does nothing, since each quotation doubles the quotes within.
-    """
+def as_python(cell: str) -> str:
+    """Returns the cell with IPython's syntax as calls, on unchanged line numbers."""
     begun: list[str] = []
     while True:
         lines = f"{cell}\n".splitlines(keepends=True)
@@ -58,14 +54,11 @@ def as_python(cell: str, is_timed: bool = False) -> str:
         if magic is None:
             return "".join([*begun, _transformed(_with_percent_sign(cell, lines))])
         name, line, cell = magic
-        if name == "timeit" and is_timed:
-            begun.append("\n")
-            continue
         if name not in _TRANSPARENT:
-            break
-        begun.append(f"get_ipython().run_line_magic({f'%{name}'!r}, {line!r})\n")
-    body = as_python(cell, is_timed=True) if name == "timeit" else cell
-    return "".join([*begun, f"get_ipython().run_cell_magic({name!r}, {line!r}, {body!r})\n"])
+            call = f"get_ipython().run_cell_magic({name!r}, {line!r}, {cell!r})\n"
+            return "".join([*begun, call])
+        is_bound = name == "capture"
+        begun.append(f"get_ipython().run_line_magic('%{name}', {line!r})\n" if is_bound else "\n")
 
 
 def written_file(cell: str) -> WrittenFile | None:
@@ -246,7 +239,7 @@ def _listed(document: Any, key: str) -> list[Any]:
 
 
 _RUNNER = "The cells of the notebook beside this file, run in order."
-_MOST = 20  # notebooks that others run or import
+_MOST = 20  # notebooks that others run
 
 
 def unfold(place: Path, notebook: Notebook) -> None:
@@ -293,7 +286,7 @@ def write_files(root: Path, folder: Path, files: Sequence[WrittenFile]) -> list[
 
 
 def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> bool:
-    """Unfolds the notebooks that a source imports or has IPython run, and those that these do.
+    """Unfolds the notebooks that a source has IPython run, and those that these do.
 
     Others stay files, because a program may read them. Returns whether there was one.
     """
@@ -317,9 +310,7 @@ def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> 
 
 
 def _is_run(notebook: Path, text: str) -> bool:
-    module = notebook.stem.replace(" ", "_")
-    if module not in text and notebook.name not in text:
+    if notebook.name not in text:
         return False  # Searching a large text for a pattern takes a hundred times as long.
-    imported = rf"\b(?:import|from) (?:[\w.]*\.)?{re.escape(module)}\b"
     run = rf"(?:magic|run_main)\([^\n]{{0,200}}{re.escape(notebook.name)}"
-    return re.search(f"{imported}|{run}", text) is not None
+    return re.search(run, text) is not None

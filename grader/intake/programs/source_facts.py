@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from grader.core.names import is_adapter, several
 from grader.core.submission import Unreadable
@@ -20,7 +18,6 @@ from grader.intake.programs.notebook import Notebook, read_notebook, syntax_tree
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
 _LONGEST_NAME = 1000  # no longer dotted name can lead to a file
-_MOST_DOTS = 500  # in one line
 _MAY_DEFINE = re.compile(rb"\b(?:run|get)_|\bimport\s*\*")
 
 
@@ -71,22 +68,6 @@ def names_no_adapter(source: bytes) -> bool:
     if len(source) > _LONGEST or _MAY_DEFINE.search(source):
         return False
     return bool(syntax_tree(source).body)
-
-
-def toml_tables(text: str) -> dict[str, Any]:
-    """Returns a TOML file's tables; none if one of its lines would take long to read.
-
-    Raises:
-        ValueError: if it is not TOML.
-    """
-    # The time of tomllib grows with the square of the dots of a key.
-    is_slow = any(line.count(".") > _MOST_DOTS for line in text.splitlines())
-    return {} if is_slow else tomllib.loads(text)
-
-
-def table(value: Any) -> dict[str, Any]:
-    """Returns a value of a hostile file, if it is a table; else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def _imported_from(module: str, names: Iterable[ast.alias]) -> Iterator[str]:

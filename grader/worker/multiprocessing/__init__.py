@@ -1,6 +1,6 @@
 """Replaces the parts of `multiprocessing` that fork, wherever a submission imports them from.
 
-Processes become threads (`processes.py`), which share locks and managers (`sharing.py`). Tasks of
+Processes become threads (`processes.py`), which share queues and managers (`sharing.py`). Tasks of
 pools run where they are submitted (`pools.py`).
 """
 
@@ -14,7 +14,6 @@ import multiprocessing.pool
 import multiprocessing.popen_fork
 import multiprocessing.popen_forkserver
 import multiprocessing.popen_spawn_posix
-import multiprocessing.process
 import multiprocessing.queues
 import multiprocessing.reduction
 import multiprocessing.sharedctypes
@@ -47,8 +46,6 @@ def do_without_forking() -> None:
     threading.stack_size(_STACK)
     pickler: Any = multiprocessing.reduction.ForkingPickler
     pickler.dumps, pickler.loads = staticmethod(processes.dumps), staticmethod(processes.loads)
-    for module in (multiprocessing, torch.multiprocessing):
-        vars(module)["current_process"] = processes.current_process
     # All threads see the memory of a `Value`, of an `Array` and of a tensor.
     vars(multiprocessing.sharedctypes)["_new_value"] = lambda kind: kind()
     vars(concurrent.futures)["ProcessPoolExecutor"] = pools.ProcessPoolExecutor
@@ -62,10 +59,10 @@ _REPLACED = (
     (multiprocessing.popen_fork, processes, "Popen"),
     (multiprocessing.popen_spawn_posix, processes, "Popen"),
     (multiprocessing.popen_forkserver, processes, "Popen"),
-    (multiprocessing.process, processes, "current_process"),
     (multiprocessing.pool, pools, "Pool ThreadPool"),
-    (vars(multiprocessing.synchronize)["_multiprocessing"], sharing, "SemLock"),
-    (multiprocessing.synchronize, sharing, "Barrier"),
+    (multiprocessing.synchronize, sharing, "Lock RLock Condition Semaphore BoundedSemaphore"),
+    (multiprocessing.synchronize, sharing, "Event Barrier"),
+    (multiprocessing.queues, sharing, "Queue JoinableQueue"),
     (multiprocessing.managers, sharing, "SyncManager"),
     (concurrent.futures.process, pools, "ProcessPoolExecutor"),
 )

@@ -10,29 +10,17 @@ import multiprocessing.pool
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.pool import CLOSE, RUN
 from types import SimpleNamespace
 from typing import Any
 
-from grader.worker.multiprocessing.processes import (
-    PackedCall,
-    being,
-    inherited,
-    one_at_a_time,
-    pool_process,
-)
-
-
-def _made(call: PackedCall) -> Any:
-    with being(pool_process()):
-        return call.made()
+from grader.worker.multiprocessing.processes import PackedCall, inherited, one_at_a_time
 
 
 def _outcome(call: PackedCall) -> tuple[bool, Any]:
     """Returns whether a call succeeded, and its result or exception."""
     try:
-        return True, _made(call)
+        return True, call.made()
     except Exception as error:
         return False, error
 
@@ -42,8 +30,7 @@ def _prepared(initializer: Callable[..., Any] | None, initargs: Iterable[Any]) -
     if initializer is None:
         return False
     own = tuple(initargs)
-    with being(pool_process()):
-        initializer(*inherited(own))
+    initializer(*inherited(own))
     return PackedCall(initializer, own, {}).may_wait
 
 
@@ -126,31 +113,17 @@ class ProcessPoolExecutor(ThreadPoolExecutor):
         max_tasks_per_child: int | None = None,
     ) -> None:
         super().__init__(_many(max_workers))
-        self._prepare: Callable[[], bool] | None = lambda: _prepared(initializer, initargs)
-        self._waits = False
-        self._is_broken = False
+        self._waits = _prepared(initializer, initargs)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Returns the future of a call."""
-        done: Future[Any] = Future()
-        if self._is_broken:
-            raise BrokenProcessPool("A child process terminated abruptly")
         if self._shutdown:
             raise RuntimeError("cannot schedule new futures after shutdown")
-        if self._prepare is not None:
-            prepare, self._prepare = self._prepare, None
-            try:
-                self._waits = prepare()
-            except Exception as error:
-                self._is_broken = True
-                done.set_exception(BrokenProcessPool(f"the initializer raised {error!r}"))
-                return done
         call = PackedCall(fn, args, kwargs)
         if self._waits or call.may_wait:
             one_at_a_time()
-            return super().submit(_made, call)
-        try:
-            done.set_result(_made(call))
-        except Exception as error:
-            done.set_exception(error)
+            return super().submit(call.made)
+        done: Future[Any] = Future()
+        is_made, result = _outcome(call)
+        (done.set_result if is_made else done.set_exception)(result)
         return done

@@ -7,13 +7,11 @@ long. Arguments and results of a process are copied.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import ctypes
 import functools
 import io
 import itertools
-import multiprocessing
 import os
 import pickle
 import queue
@@ -21,13 +19,11 @@ import sys
 import threading
 import time
 import traceback
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from multiprocessing.queues import Queue, SimpleQueue
+from multiprocessing.queues import SimpleQueue
 from multiprocessing.sharedctypes import SynchronizedBase
-from multiprocessing.synchronize import Condition, Event, Semaphore, SemLock
 from typing import Any
 
 import torch
@@ -38,12 +34,13 @@ class Shared:
 
 
 # A task that gets one of these may wait on it for another process.
-WAITABLE = (
-    *(Event, Condition, Semaphore, threading.Event, threading.Barrier),
-    *(queue.Queue, Queue, SimpleQueue, Connection),
+_WAITABLE = (
+    *(threading.Event, threading.Condition, threading.Semaphore, threading.Barrier),
+    *(queue.Queue, SimpleQueue, Connection),
 )
 _SHARED = (
-    *(Shared, *WAITABLE, SemLock, SynchronizedBase, torch.Tensor),
+    *(Shared, *_WAITABLE, type(threading.Lock()), type(threading.RLock())),
+    *(SynchronizedBase, torch.Tensor),
     *(ctypes._SimpleCData, ctypes.Array, ctypes.Structure, ctypes.Union),
 )
 # Shared objects in transit, by number; each is taken out on arrival.
@@ -59,7 +56,7 @@ class _Pickler(pickle.Pickler):
             return None
         if isinstance(thing, Connection):  # each process closes its own end
             thing = Connection(os.dup(thing.fileno()), thing.readable, thing.writable)
-        self.may_wait = self.may_wait or isinstance(thing, WAITABLE)
+        self.may_wait = self.may_wait or isinstance(thing, _WAITABLE)
         number = next(_numbers)
         _on_their_way[number] = thing
         return number
@@ -140,8 +137,6 @@ def _dumped(thing: Any) -> tuple[bytes, bool]:
 _KILLED, _TERMINATED = -9, -15
 _SWITCH_SECONDS = 5.0
 _LOOK_SECONDS = 1e-4
-_MAIN = multiprocessing.current_process()
-_of_this_thread = threading.local()
 
 
 def one_at_a_time() -> None:
@@ -149,40 +144,11 @@ def one_at_a_time() -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
-def current_process() -> BaseProcess:
-    """Returns the process of this thread, as `multiprocessing.current_process` does."""
-    found: BaseProcess = getattr(_of_this_thread, "process", _MAIN)
-    return found
-
-
-@contextlib.contextmanager
-def being(process: BaseProcess) -> Iterator[None]:
-    """Makes a process the current one of this thread, within the context."""
-    earlier = current_process()
-    _of_this_thread.process = process
-    try:
-        yield
-    finally:
-        _of_this_thread.process = earlier
-
-
-class _InPlace(BaseProcess):
-    @property
-    def ident(self) -> int:
-        return os.getpid()
-
-    pid = ident
-
-
-def pool_process() -> BaseProcess:
-    """Returns the process that code in a pool finds as its current process."""
-    return _InPlace(name="ForkPoolWorker-1", daemon=True)
-
-
 class Popen:
     """The thread behind a process that was started, with the interface of `popen_fork.Popen`."""
 
     method = "fork"
+    sentinel = None
     _numbers = itertools.count(1)
 
     def __init__(self, process: BaseProcess) -> None:
@@ -192,17 +158,10 @@ class Popen:
         given: Any = vars(self._process)
         for name in ("_args", "_kwargs"):
             given[name] = type(given[name])(inherited(given[name]))
-        given["_popen"] = self
         self.returncode: int | None = None
         self.pid = os.getpid() + next(self._numbers)
         self._ended = threading.Event()
-        # At the end of the process, readers of the sentinel reach the end of the file.
-        self.sentinel, self._alive = os.pipe()
-        # Few programs close their processes.
-        self._closing = weakref.finalize(self, os.close, self.sentinel)
-        self._closing.atexit = False
-        self._thread = threading.Thread(target=self._begin, daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._begin, daemon=True).start()
 
     def poll(self, flag: int = 0) -> int | None:
         """Returns the exit code if the process has ended."""
@@ -211,13 +170,11 @@ class Popen:
 
     def wait(self, timeout: float | None = None) -> int | None:
         """Returns the exit code if the process ends in time."""
-        if timeout == 0:
-            return self.poll()
         self._ended.wait(timeout)
         return self.returncode
 
     def terminate(self) -> None:
-        """Ends the process, unless it waits forever."""
+        """Counts the process as ended; its thread waits on, or runs to its end unheeded."""
         self._end(_TERMINATED)
 
     def kill(self) -> None:
@@ -225,40 +182,22 @@ class Popen:
         self._end(_KILLED)
 
     def close(self) -> None:
-        """Closes the sentinel."""
-        with contextlib.suppress(OSError):
-            self._closing()
+        """Does nothing: there is nothing to close."""
 
     def _begin(self) -> None:
-        with being(self._process):
-            code = 0
-            try:
-                if self.returncode is None:
-                    self._process.run()
-            except SystemExit as leaving:
-                code = _exit_code(leaving)
-            except BaseException:
-                code = 1
-                print(f"Process {self._process.name}:", file=sys.stderr)
-                traceback.print_exc()
-            self._has_ended(code)
+        code = 0
+        try:
+            self._process.run()
+        except SystemExit as leaving:
+            code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        except BaseException:
+            code = 1
+            print(f"Process {self._process.name}:", file=sys.stderr)
+            traceback.print_exc()
+        self._end(code)
 
     def _end(self, code: int) -> None:
-        self._has_ended(code)
-        if self._thread.is_alive():  # if not, a later thread may have its identifier
-            ident = ctypes.c_ulong(self._thread.ident or 0)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
-
-    def _has_ended(self, code: int) -> None:
         if self.returncode is None:
             self.returncode = code
-            os.close(self._alive)
         vars(self._process)["_args"] = ()  # with its ends of pipes
         self._ended.set()
-
-
-def _exit_code(leaving: SystemExit) -> int:
-    if leaving.code is None or isinstance(leaving.code, int):
-        return leaving.code or 0
-    print(leaving.code, file=sys.stderr)
-    return 1

@@ -262,16 +262,16 @@ class OwnLines:
         """Returns whether a file is the submission's."""
         return file.startswith(self._root) and not file.startswith((self._packages, self._engine))
 
-    def stack(self, frame: FrameType | None, number: int = 0) -> tuple[Line, ...]:
-        """Returns the submission's lines on a frame's stack, the frame's own (or `number`) last."""
+    def stack(self, frame: FrameType | None) -> tuple[Line, ...]:
+        """Returns the submission's lines on a frame's stack, the frame's own last."""
         lines: list[Line] = []
         while frame is not None and len(lines) < MAX_DEPTH:
             file = frame.f_code.co_filename
             if self.holds(file):
-                lines.append(self._line(file, number or frame.f_lineno or 0))
+                lines.append(self._line(file, frame.f_lineno or 0))
             elif lines and file.startswith(self._engine):
                 break
-            frame, number = frame.f_back, 0
+            frame = frame.f_back
         return tuple(reversed(lines))
 
     def _line(self, file: str, number: int) -> Line:

@@ -1,6 +1,6 @@
 """Records the intermediate values of a call, with the submission's lines that computed them.
 
-Weights that a call loads only in part, with `strict=False` or without a bias, are noted as well.
+Linear layers of which a call sets the weight and not the bias are noted as well.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,33 +21,11 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from grader.core.wire.calls import MAX_UNLOADED
-from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Line, Record, Unloaded
+from grader.core.wire.calls import MAX_BIASES
+from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Line, Record
 from grader.worker.observing.lines import Onlooker, OwnLines
 
-_MOST_NAMES = 20
 _MOST_LAYERS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Load:
-    """The last load of a module: the parameters that no load has set, with their versions."""
-
-    module: torch.nn.Module
-    line: Line
-    left: Mapping[str, tuple[torch.nn.Parameter, int]]
-    of: int
-
-    def unloaded(self) -> Unloaded | None:
-        """Returns the parameters that nothing has set since, if there are any."""
-        now = dict(self.module.named_parameters())
-        names = [
-            name
-            for name, (parameter, version) in self.left.items()
-            if now.get(name) is parameter and parameter._version == version
-        ]
-        some = tuple(names[:_MOST_NAMES])
-        return Unloaded(self.line, some, len(names), self.of) if names else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,41 +37,29 @@ class _Made:
     weight: torch.Tensor
     bias: torch.Tensor
 
-    def unloaded(self) -> Unloaded | None:
-        """Returns the bias if it still has its first numbers, and the weight has others."""
+    @property
+    def has_random_bias(self) -> bool:
+        """Returns whether the bias still has its first numbers, and the weight has others."""
         layer, bias = self.layer, self.layer.bias
         left = bias is not None and torch.equal(bias.detach(), self.bias)
-        if not left or torch.equal(layer.weight.detach(), self.weight):
-            return None
-        return Unloaded(self.line, ("bias",), 1, 2, as_made=True)
+        return left and not torch.equal(layer.weight.detach(), self.weight)
 
 
-class PartialLoads:
-    """An observer of a call: it notes the parameters of a module that no load sets.
+class RandomBiases:
+    """An observer of a call: it notes linear layers of which only the weight is set.
 
-    It also notes the biases of linear layers that are called with them after their weights alone
-    were set. `torch.func.functional_call` may call a layer with another bias than its own.
+    Only a layer that is called with its bias counts: `torch.func.functional_call` may call it with
+    another one.
     """
 
     def __init__(self, lines: OwnLines) -> None:
         self._lines = lines
-        self._loads: dict[int, _Load] = {}
         self._made: dict[int, _Made] = {}
         self._called: set[int] = set()
-        self._set: dict[int, torch.nn.Parameter] = {}
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Notes the loads of modules in this context."""
-        earlier = torch.nn.Module.load_state_dict
-
-        @functools.wraps(earlier)
-        def load(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            result: Any = earlier(module, *args, **kwargs)
-            with contextlib.suppress(Exception):  # a submission's own classes may raise anything
-                self._note(module, result.missing_keys, sys._getframe(1))
-            return result
-
+        """Notes the layers that are made and called in this context."""
         first = torch.nn.Linear.reset_parameters
 
         @functools.wraps(first)
@@ -102,24 +68,20 @@ class PartialLoads:
             with contextlib.suppress(Exception), _disable_current_modes():
                 self._note_layer(layer, sys._getframe(1))
 
-        torch.nn.Module.load_state_dict = load  # type: ignore[method-assign, assignment]
         torch.nn.Linear.reset_parameters = make  # type: ignore[method-assign, assignment]
         hook = register_module_forward_pre_hook(lambda one, _: self._note_call(one))
         try:
             yield
         finally:
             hook.remove()
-            torch.nn.Module.load_state_dict = earlier  # type: ignore[method-assign]
             torch.nn.Linear.reset_parameters = first  # type: ignore[method-assign]
 
-    def unloaded(self) -> tuple[Unloaded, ...]:
-        """Returns the parameters that are still not set, by module."""
-        with contextlib.suppress(Exception):
-            told = {id(one) for load in self._loads.values() for one, _ in load.left.values()}
-            made = sorted(self._made.values(), key=lambda one: (one.line.file, one.line.line))
-            found = [load.unloaded() for load in self._loads.values()]
-            found += [one.unloaded() for one in made if id(one.layer.bias) in self._called - told]
-            return tuple(one for one in found if one is not None)[:MAX_UNLOADED]
+    def left(self) -> tuple[Line, ...]:
+        """Returns the lines that made the layers, in order."""
+        with contextlib.suppress(Exception):  # a submission's own classes may raise anything
+            called = (one for one in self._made.values() if id(one.layer.bias) in self._called)
+            lines = {one.line for one in called if one.has_random_bias}
+            return tuple(sorted(lines, key=lambda one: (one.file, one.line)))[:MAX_BIASES]
         return ()
 
     def _note_layer(self, layer: torch.nn.Linear, frame: FrameType) -> None:
@@ -134,16 +96,6 @@ class PartialLoads:
         if id(module) in self._made:
             self._called.add(id(module._parameters.get("bias")))
 
-    def _note(self, module: torch.nn.Module, missing: list[str], frame: FrameType) -> None:
-        absent = set(missing)
-        # A parameter may have several names, and modules that are loaded alone.
-        every = module.named_parameters(remove_duplicate=False)
-        self._set |= {id(one): one for name, one in every if name not in absent}
-        if lines := self._lines.stack(frame):
-            own = dict(module.named_parameters())
-            left = {n: (one, one._version) for n, one in own.items() if id(one) not in self._set}
-            self._loads[id(module)] = _Load(module, lines[-1], left, len(own))
-
 
 _LARGEST_NUMBER = 1 << 53
 # A submission may keep a table of thousands of positions, whatever the call asks for.
@@ -153,9 +105,9 @@ _MOST_OF_A_TABLE = 1 << 14
 class Recorder:
     """An observer of a call: it records results of torch operations and the submission's functions.
 
-    With `follow_numbers`, it also records the integers that variables hold, line by line, and the
-    first rows of a large table. Other large tensors are skipped, and after a bounded number of
-    elements all are. `loads` notes the modules that are loaded only in part.
+    With `follow_numbers`, it also records the integers that functions return, and the first rows of
+    a large table. Other large tensors are skipped, and after a bounded number of elements all are.
+    `biases` notes the layers whose biases are left at random.
     """
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
@@ -163,20 +115,20 @@ class Recorder:
         self._left = MAX_TOGETHER
         self._is_keeping = False
         self._lines = OwnLines(root)
-        self.loads = PartialLoads(self._lines)
+        self.biases = RandomBiases(self._lines)
         self._follow_numbers = follow_numbers
         self._contexts = ExitStack()
 
     def __enter__(self) -> Recorder:
         self._contexts.enter_context(_Operations(self))
         self._contexts.enter_context(_FunctionCalls(self, self._lines, self._follow_numbers))
-        self._contexts.enter_context(self.loads.watched())
+        self._contexts.enter_context(self.biases.watched())
         return self
 
     def __exit__(self, *_: object) -> None:
         self._contexts.close()
 
-    def keep(self, value: object, frame: FrameType | None, number: int = 0) -> None:
+    def keep(self, value: object, frame: FrameType | None) -> None:
         """Keeps a tensor or an integer, if there is room, with the lines on a frame's stack."""
         if self._is_keeping or len(self.records) == MAX_RECORDS:
             return
@@ -187,11 +139,11 @@ class Recorder:
                 value = _first_rows(value)
             if isinstance(value, torch.Tensor) and self.has_room_for(value):
                 self._left -= _numbers_in(value)
-                self.records.append(Record(_copy(value), self._lines.stack(frame, number)))
+                self.records.append(Record(_copy(value), self._lines.stack(frame)))
             elif _is_whole(value) and self._left:
                 self._left -= 1
                 exact = torch.tensor(value, dtype=torch.float64, device="cpu")
-                self.records.append(Record(exact, self._lines.stack(frame, number)))
+                self.records.append(Record(exact, self._lines.stack(frame)))
         finally:
             self._is_keeping = False
 
@@ -233,42 +185,24 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class _FunctionCalls(Onlooker):
-    """An observer of the results of the submission's functions and, if asked, their integers."""
+    """An observer of the results of the submission's functions."""
 
     def __init__(self, recorder: Recorder, lines: OwnLines, follow_numbers: bool) -> None:
         self._recorder = recorder
         self._lines = lines
         self._follow_numbers = follow_numbers
-        self._known: dict[FrameType, tuple[int, dict[str, object]]] = {}
-
-    def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        self._known.clear()
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         code = frame.f_code
         if not self._lines.holds(code.co_filename) or code.co_flags & inspect.CO_GENERATOR:
             return None
-        frame.f_trace_lines = self._follow_numbers
+        frame.f_trace_lines = False
         return self._local_trace
 
     def _local_trace(self, frame: FrameType, event: str, argument: object) -> Any:
-        if self._follow_numbers:
-            self._keep_numbers(frame)
         if event == "return" and (self._follow_numbers or isinstance(argument, torch.Tensor)):
             self._recorder.keep(argument, frame)
-        if event == "return":
-            self._known.pop(frame, None)
         return self._local_trace
-
-    def _keep_numbers(self, frame: FrameType) -> None:
-        """Keeps the integers that the line which has just run put into variables."""
-        numbers = {name: one for name, one in frame.f_locals.items() if _is_whole(one)}
-        line, before = self._known.get(frame, (0, numbers))
-        for name, one in numbers.items():
-            if before.get(name) != one:
-                self._recorder.keep(one, frame, line)
-        self._known[frame] = frame.f_lineno or 0, numbers
 
 
 def _is_whole(value: object) -> bool:

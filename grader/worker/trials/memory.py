@@ -11,8 +11,7 @@ import gc
 import operator
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -49,19 +48,6 @@ _ABSENT = object()
 _NOT_THEIRS = ("__builtins__", "__warningregistry__")
 
 Names = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class StateChange:
-    """One part of the state that differs from that after the import.
-
-    `undo` restores this part alone; `look` returns its content, to be compared. `line` is the file
-    and line of a cache's function, because no line of the submission itself fills a cache.
-    """
-
-    undo: Callable[[], object]
-    look: Callable[[], object]
-    line: tuple[str, int] | None = None
 
 
 class State:
@@ -105,44 +91,23 @@ class State:
 
     def restore(self) -> None:
         """Restores the whole state."""
-        for tensor in self._tensors:  # to write one is quicker than to look for a change
-            tensor.restore()
-        for change in self._changes_beside_tensors():
-            change.undo()
-        for cache in self._caches_of_packages:
-            cache.cache_clear()
-
-    def changes(self) -> Iterator[StateChange]:
-        """Yields each single change of the state since the import."""
-        yield from self._changes_beside_tensors()
         for tensor in self._tensors:
-            if tensor.look() != tensor.before:
-                yield StateChange(tensor.restore, tensor.look)
-
-    def _changes_beside_tensors(self) -> Iterator[StateChange]:
+            tensor.restore()
+        for container in self._kept:
+            container.restore()
         for names, before in self._names:
             for name in _differing(dict.copy(names), before):
-                undo = functools.partial(_put_back_name, names, name, before)
-                get = functools.partial(dict.get, names)
-                yield StateChange(undo, functools.partial(_look_up, get, name))
+                _put_back_name(names, name, before)
         for kind, before in self._classes:
             for name in _differing(vars(kind), before):
-                undo = functools.partial(_put_back_member, kind, name, before)
-                yield StateChange(undo, functools.partial(_look_up, vars(kind).get, name))
+                _put_back_member(kind, name, before)
         for cell, value in self._cells:
-            if _contents(cell) is not value:
-                undo = functools.partial(setattr, cell, "cell_contents", value)
-                yield StateChange(undo, functools.partial(_look_into, cell))
-        for one in self._kept:
-            if one.look() != one.before:
-                yield StateChange(one.restore, one.look)
+            cell.cell_contents = value
         for read, write, value in self._settings:
             if read() != value:
-                yield StateChange(functools.partial(write, value), read)
-        for cache in self._caches:
-            if cache.cache_info().currsize:
-                line = cache.__wrapped__.__code__.co_firstlineno
-                yield StateChange(cache.cache_clear, cache.cache_info, (_file_of(cache), line))
+                write(value)
+        for cache in (*self._caches, *self._caches_of_packages):
+            cache.cache_clear()
 
     def _keep_held(self, function: FunctionType) -> None:
         """Keeps the values of a function's closure, defaults and attributes."""
@@ -215,7 +180,6 @@ class _Container:
         bases: Sequence[Any] = (OrderedDict, dict, set, list, deque)
         self._base = next(base for base in bases if isinstance(value, base))
         self._content = self._now()
-        self.before = self._ids(self._content)
 
     @property
     def values(self) -> list[object]:
@@ -224,6 +188,8 @@ class _Container:
         return [value for _, value in self._content] if is_dict else self._content
 
     def restore(self) -> None:
+        if self._ids(self._now()) == self._ids(self._content):
+            return
         self._base.clear(self._value)
         if self._base in (list, deque):
             self._base.extend(self._value, self._content)
@@ -232,9 +198,6 @@ class _Container:
                 OrderedDict.__setitem__(self._value, key, value)
         else:
             self._base.update(self._value, self._content)
-
-    def look(self) -> object:
-        return self._ids(self._now())
 
     def _now(self) -> list[Any]:
         """Returns the items; those of a dict are pairs."""
@@ -255,16 +218,12 @@ class _Tensor:
         self._tensor = tensor
         self._memory = tensor.detach()
         self._numbers = self._memory.clone()
-        self.before = _bytes(self._numbers)
 
     def restore(self) -> None:
         with torch.no_grad(), contextlib.suppress(RuntimeError):
             self._memory.copy_(self._numbers)
             if self._tensor.data_ptr() != self._memory.data_ptr():
                 self._tensor.data = self._memory
-
-    def look(self) -> object:
-        return _bytes(self._tensor)
 
 
 def modules_below(root: str) -> list[ModuleType]:
@@ -297,27 +256,6 @@ def _put_back_member(kind: type, name: str, before: Names) -> None:
             type.__setattr__(kind, name, before[name])
         else:
             type.__delattr__(kind, name)
-
-
-def _look_up(get: Callable[[str, object], object], name: str) -> object:
-    return id(get(name, _ABSENT))
-
-
-def _look_into(cell: CellType) -> object:
-    return id(_contents(cell))
-
-
-def _contents(cell: CellType) -> object:
-    """Returns what a cell holds, or a mark if its variable was deleted."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _ABSENT
-
-
-def _bytes(tensor: torch.Tensor) -> object:
-    laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
-    return tensor.shape, laid_out.reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def _caches_of_packages() -> list[Any]:

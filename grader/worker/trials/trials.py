@@ -9,73 +9,20 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import torch
 
 from grader.core.wire.calls import Call
-from grader.core.wire.trials import MAX_CHANGES, Outcomes, Passed, TextChange, Trials
+from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.core.wire.values import Elsewhere, Foreign, as_tensor
 from grader.worker.marshalling import arrived, copied, portable, same_values
-from grader.worker.observing.lines import LineFollower, Onlooker, OwnLines
+from grader.worker.observing.lines import LineFollower
 from grader.worker.performing import Living, seed
 from grader.worker.trials.alarm import Alarm
 from grader.worker.trials.exchange import CannotExchange, LoadedSource, Swap, functions_below
-from grader.worker.trials.memory import State, StateChange, modules_below
-
-Place = tuple[str, int]
-
-
-class Keepers(Onlooker):
-    """An observer of calls: it notes, for each change of the state, the lines that made it."""
-
-    def __init__(self, root: Path, changes: Sequence[StateChange]) -> None:
-        self._own = OwnLines(root)
-        self._changes = changes
-        self._held = [one.look() for one in changes]
-        self._lines: list[set[Place]] = [set() for _ in changes]
-        self._at: Place | None = None
-
-    @property
-    def lines(self) -> tuple[Passed, ...]:
-        """Returns the line that makes each change; no line if that is not certain."""
-        return tuple(map(self._line, self._changes, self._lines))
-
-    def _line(self, change: StateChange, seen: set[Place]) -> Passed:
-        places = {change.line} if change.line is not None else seen
-        if len(places) != 1:
-            return Passed("", ())
-        ((file, line),) = places
-        return Passed(self._own.place(file), (line,))
-
-    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        if not self._own.holds(frame.f_code.co_filename):
-            return None
-        self._note()
-        self._at = _place_of(frame)
-        return self._went_on
-
-    def _went_on(self, frame: FrameType, event: str, _argument: object) -> Any:
-        self._note()
-        around = frame.f_back if event == "return" else frame
-        is_own = around is not None and self._own.holds(around.f_code.co_filename)
-        self._at = _place_of(around) if around is not None and is_own else None
-        return self._went_on
-
-    def _note(self) -> None:
-        """Notes each part of the state that the line which has just run has changed."""
-        for number, change in enumerate(self._changes):
-            held = change.look()
-            if held != self._held[number]:
-                self._held[number] = held
-                if self._at is not None:
-                    self._lines[number].add(self._at)
-
-
-def _place_of(frame: FrameType) -> Place:
-    return frame.f_code.co_filename, frame.f_lineno or 0
-
+from grader.worker.trials.memory import State, modules_below
 
 # Seconds of processor time for a call, and for applying an edit: an edited loop may never end.
 _CALL_SECONDS = 0.4
@@ -134,6 +81,9 @@ class Trying:
             if trials.stays:
                 self._make(trials.edits[0], outcomes)
                 return outcomes
+            if trials.in_one_state:
+                self._in_sequence(trials.calls, outcomes)
+                return outcomes
             follower = LineFollower(self._root)
             for call in trials.calls[: trials.follow]:
                 with follower:  # anew: an alarm that rings in a trace function ends the tracing
@@ -146,8 +96,6 @@ class Trying:
                     break
                 outcomes.tried += 1
                 self._try(number, edit, trials, controls, outcomes)
-            if trials.told:
-                self._replay(trials, end, outcomes)
         self._alarm.go_on()
         self._state.restore()
         return outcomes
@@ -166,36 +114,14 @@ class Trying:
         while swaps:
             swaps.pop().undo()
 
-    def _replay(self, trials: Trials, end: float, outcomes: Outcomes) -> None:
-        """Makes the calls in one state; repeats them for each change, with it alone undone."""
-        self._in_sequence(trials, 0, outcomes)
-        changes = list(itertools.islice(self._state.changes(), MAX_CHANGES))
+    def _in_sequence(self, calls: Sequence[Call], outcomes: Outcomes) -> None:
+        """Makes the calls one after another in one state, which is restored afterwards."""
         self._state.restore()
-        with Keepers(self._root, changes) as keepers:
-            for call in trials.calls:
-                self._answer(call, (), anew=False)
-        outcomes.passed = keepers.lines
-        for number, change in enumerate(changes, 1):
-            if self._clock() > end:
-                break
-            self._in_sequence(trials, number, outcomes, change)
-
-    def _in_sequence(
-        self,
-        trials: Trials,
-        number: int,
-        outcomes: Outcomes,
-        change: StateChange | None = None,
-    ) -> None:
-        """Makes the calls in one state; undoes a change before each call in `trials.told`."""
-        self._state.restore()
-        for place, call in enumerate(trials.calls):
-            is_told = place in trials.told
-            if is_told and change is not None:
-                change.undo()
+        for place, call in enumerate(calls):
             answer = self._answer(call, (), anew=False)
-            if is_told and answer is not None:
-                outcomes.add(number, place, answer)
+            if answer is not None:
+                outcomes.add(0, place, answer)
+        self._state.restore()
 
     def _try(
         self,

@@ -45,9 +45,7 @@ RAISED = Raised(
     operands=(Operand("x", "float32[2]"),),
     column=4,
 )
-REPORT = ImportReport(
-    ("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), (("a", 0.5),), ("b",), ("!ls",)
-)
+REPORT = ImportReport(("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), ("b",), ("!ls",))
 
 
 @pytest.mark.parametrize("value", [RAISED, REPORT, Whole((Part("a", 9),), maybe=Part("b"))])

@@ -12,7 +12,6 @@ from grader.core.wire.frames import decode, encode, received
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.trials import (
     KINDS,
-    MAX_CHANGES,
     MAX_PASSED,
     MAX_SEEN,
     Outcomes,
@@ -35,7 +34,7 @@ CALLS = [
     Call("run_z", {}, then=STEPS),
 ]
 EDITS = [{"a.py": [TextChange(1, 2, "+"), TextChange(5, 6, "-")], "b.py": []}, {}]
-TRIALS = Trials(CALLS, 1, EDITS, 2.5, follow=2, told=(0, 2), stays=False)
+TRIALS = Trials(CALLS, 1, EDITS, 2.5, follow=2, in_one_state=True, stays=False)
 
 
 def test_trials_arrive_as_they_were_asked_for() -> None:
@@ -44,7 +43,7 @@ def test_trials_arrive_as_they_were_asked_for() -> None:
     assert arrived.calls == CALLS
     assert arrived.edits == EDITS
     assert (arrived.to_change, arrived.seconds, arrived.follow) == (1, 2.5, 2)
-    assert ([*arrived.told], arrived.stays) == ([0, 2], False)
+    assert (arrived.in_one_state, arrived.stays) == (True, False)
 
 
 def test_one_tensor_in_two_arguments_stays_one_tensor_in_trials() -> None:
@@ -55,12 +54,6 @@ def test_one_tensor_in_two_arguments_stays_one_tensor_in_trials() -> None:
     first, second = trials_in(*decode(received(encode_trials(trials)), trusted=True)).calls
     assert first.arguments["key"] is first.arguments["value"]
     assert second.arguments["key"] is not first.arguments["key"]
-
-
-def test_calls_are_answered_by_edits_or_in_one_shared_state() -> None:
-    """In a shared state each change is undone alone, beside the plain run."""
-    assert TRIALS.ways == MAX_CHANGES + 1
-    assert Trials(CALLS, 1, EDITS, 1.0).ways == 2
 
 
 def outcomes() -> Outcomes:

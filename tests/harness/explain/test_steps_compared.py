@@ -12,7 +12,7 @@ import torch
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.verdict import Aspect, Status
 from grader.core.wire.calls import Answer, Call
-from grader.core.wire.records import Line, Record, Unloaded
+from grader.core.wire.records import Line, Record
 from grader.explain.layouts import RESULT
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.step_comparison import (
@@ -80,14 +80,12 @@ def test_right_steps_are_listed_and_the_first_wrong_one_named():
 
 
 def test_words_belong_to_the_test_whose_call_was_repeated():
-    """A strange value is told in place of the steps, and unloaded weights to all wrong tests."""
+    """A strange value is told in place of the steps, and random biases to all wrong tests."""
     walk = StepWalk("run", "a", (seen("scores", True), seen(RESULT, False)))
-    names = tuple(f"w{number}" for number in range(7))
-    unloaded = Unloaded(LINES[5], names, 8, 9)
-    found = StepComparison(walk, {"b": LINES[4]}, frozenset("abc"), (unloaded,))
+    found = StepComparison(walk, {"b": LINES[4]}, frozenset("abc"), (LINES[5],))
     loads = (
-        "With strict=False, a.py:5 leaves 8 of 9 parameters as they were: w0, w1, w2, w3, w4, w5 "
-        "and 2 more."
+        "A bias has the random numbers that it began with (a.py:5): set it, or leave it out with "
+        "bias=False."
     )
     steps = "Right so far: scores. The result is wrong."
     strange = "The first NaN or positive infinity appears in a.py:4: x = 4"

@@ -43,7 +43,7 @@ def in_worker(taken_in: dict[str, Any]) -> tuple[Names, list[str]]:
     root = Path(taken_in["root"])
     os.chdir(root)
     sys.path[:0] = [str(root / path) for path in taken_in["import_paths"]]
-    shell, _ = install(60, root, root)
+    shell, _ = install(60)
     with contextlib.suppress(BaseException):
         __import__(taken_in["module"])
     return _names(sys.modules["__main__"].__dict__), list(shell.not_run)

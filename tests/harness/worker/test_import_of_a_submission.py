@@ -19,8 +19,7 @@ import pytest
 from grader.core.wire.calls import ImportReport
 from grader.worker import packages
 from grader.worker.loading import EngineBlocker, load
-from grader.worker.packages import ImportClock, is_installed, load_ahead, make_room, package_folders
-from grader.worker.stubs import OwnDistributions
+from grader.worker.packages import is_installed, load_ahead, make_room, package_folders
 
 pytestmark = pytest.mark.unit
 
@@ -201,40 +200,6 @@ def test_a_module_of_the_submission_replaces_a_package_that_is_loaded_already(lo
     assert functions["run_a"]() == 7
 
 
-def test_a_submissions_distribution_has_its_version(loaded):
-    """The folder that was handed in may be a package itself."""
-    packaging = '[project]\nname = "my-work"\nversion = "1.2"\n'
-    files = {"work/pyproject.toml": packaging, "work/of_a_student.py": "", "work/__init__.py": ""}
-    loaded(files, "work.of_a_student", ("work", "."))
-    assert importlib.metadata.version("my_work") == "1.2"
-
-
-@pytest.mark.parametrize(
-    ("files", "version"),
-    [
-        ({"pyproject.toml": '[project]\nname = "basics"\nversion = "1.2"'}, "1.2"),
-        ({"pyproject.toml": '[project]\nname = "basics"\ndynamic = ["version"]'}, "0"),
-        ({"pyproject.toml": '[tool.poetry]\nname = "Basics"\nversion = "2"'}, "2"),
-        ({"setup.cfg": "[metadata]\nname = basics\nversion = attr: b.__version__"}, "0"),
-        ({"setup.cfg": "[metadata]\nname = basics\nversion = 3.0rc1"}, "3.0rc1"),
-        ({"setup.py": "import setuptools as s\ns.setup(name='basics', version='3')"}, "3"),
-        ({"setup.py": "setup(\n  name='basics',\n  version=read(),\n)"}, "0"),
-        ({"pyproject.toml": "[tool.ruff]", "setup.py": "setup(name='basics')"}, "0"),
-        ({"pyproject.toml": "a." * 16_000 + '\nname = "basics"\ntarget-version = "py311"'}, "0"),
-        ({"pyproject.toml": '[project]\nname = "basics"\nversion = "1\\nEvil: 2"'}, "0"),
-        ({"setup.py": "raise SystemExit"}, None),
-        ({}, None),
-    ],
-)
-def test_a_package_has_the_version_that_a_file_states(tmp_path, files, version):
-    """`importlib.metadata` must find the package that pip installed at home."""
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    context = importlib.metadata.DistributionFinder.Context(name="basics")
-    found = [one.version for one in OwnDistributions(tmp_path, []).find_distributions(context)]
-    assert found == ([] if version is None else [version])
-
-
 def test_modules_of_the_submission_have_version_0_and_absent_packages_stubs(loaded):
     """Modules in inner folders count too."""
     program = """
@@ -333,31 +298,3 @@ def test_folders_of_packages_are_listed_once():
     folders = package_folders()
     assert len(set(folders)) == len(folders)
     assert Path(pytest.__file__).parents[1] in map(Path, folders)
-
-
-def test_the_time_of_an_installed_packages_modules_is_measured(tmp_path, monkeypatch):
-    """The time of a module includes those that it imports; other modules are left to others."""
-    inside, outside = tmp_path / "installed", tmp_path / "outside"
-    for folder in (inside, outside):
-        folder.mkdir()
-    (inside / "timed_one.py").write_text("import timed_two\nimport json\n")
-    (inside / "timed_two.py").write_text("x = 1\n")
-    (inside / "timed_three.py").write_text("1 / 0\n")
-    (outside / "timed_four.py").write_text("x = 1\n")
-    monkeypatch.setattr(packages, "package_folders", lambda: (str(inside),))
-    clock = ImportClock()
-    sys.meta_path.insert(0, clock)
-    sys.path[:0] = [str(inside), str(outside)]
-    importlib.invalidate_caches()
-    one = importlib.import_module("timed_one")
-    assert (one.timed_two.x, list(clock.seconds)) == (1, ["timed_one"])
-    assert clock.seconds["timed_one"] > 0
-    with pytest.raises(ZeroDivisionError):
-        importlib.import_module("timed_three")
-    importlib.import_module("timed_four")
-    del sys.modules["timed_two"]
-    importlib.import_module("timed_two")
-    assert list(clock.seconds) == ["timed_one", "timed_three", "timed_two"]
-    assert all(0 <= seconds < 60 for seconds in clock.seconds.values())
-    assert clock.find_spec("json", None) is clock.find_spec("absent_one", None) is None
-    assert "exec_module" not in vars(one.__loader__)

@@ -153,14 +153,12 @@ TRIED = {
         with mp.Manager() as manager:
             number, numbers, lock = mp.Value("i", 0), mp.Array("d", [1.0, 2.0]), mp.Lock()
             found, space = manager.dict(), manager.Namespace()
-            found["b"] = []
-            found["b"].append(1)
             work_args = (number, numbers, lock, found, space)
             workers = [Process(target=work, args=work_args) for _ in range(3)]
             for w in workers: w.start()
             for w in workers: w.join()
             assert number.value == 3 and list(numbers) == [2.5, 2.0]
-            assert dict(found) == {"a": [1], "b": []} and space.x == 3
+            assert dict(found) == {"a": [1]} and space.x == 3
             assert manager.list([1, 2]) + [3] == [1, 2, 3]
     """,
     "synchronised": """
@@ -203,7 +201,6 @@ TRIED = {
         assert process.exitcode == -15 and not process.is_alive()
     """,
     "contexts": """
-        def process_name(): return current_process().name
         mp.freeze_support()
         mp.set_start_method("spawn", force=True)
         assert mp.get_start_method() == "spawn" and cpu_count() >= 1
@@ -214,8 +211,6 @@ TRIED = {
             process.start(); process.join()
             assert process.exitcode == 0
         assert current_process().name == "MainProcess"
-        with Pool(2) as pool:
-            assert pool.apply(process_name).startswith("ForkPoolWorker")
     """,
     "of_torch": """
         import torch.multiprocessing as tmp
@@ -256,9 +251,8 @@ TRIED = {
         assert sorted(found) == [0, 1, 2] and not results.full() and results.qsize() == 0
         assert raised(lambda: results.get(block=False))[0] == "Empty"
         assert raised(lambda: results.get(timeout=0.01))[0] == "Empty"
-        assert mp.connection.wait([worker.sentinel for worker in workers], timeout=60)
         lock = mp.Lock()
-        assert lock.acquire(timeout=1) and not lock.acquire(block=False)
+        assert lock.acquire(timeout=1) and not lock.acquire(False)
         assert raised(mp.BoundedSemaphore(1).release)[0] == "ValueError"
     """,
     "counted": """

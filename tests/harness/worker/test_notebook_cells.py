@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.worker.notebook import Cells, Shell, TookTooLong
-from grader.worker.notebook_magics import ImportedNotebooks, NotebookModules, WrittenFiles
+from grader.worker.notebook_magics import NotebookModules
 from grader.worker.stub_packages import SilentModule
 
 pytestmark = pytest.mark.unit
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.unit
 def shell(tmp_path, monkeypatch) -> Shell:
     """The shell of a notebook in an empty folder, which is the working directory."""
     monkeypatch.chdir(tmp_path)
-    return Shell(Cells(60), WrittenFiles(tmp_path, tmp_path))
+    return Shell(Cells(60))
 
 
 def notebook(folder: Path, *cells: str) -> Path:
@@ -143,14 +142,6 @@ def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
         ("IPython", SilentModule),
         ("IPython.display", SilentModule),
         ("IPythonic", None),
-        ("import_ipynb", SilentModule),
-        ("nbimporter", SilentModule),
-        ("importnb", SilentModule),
-        ("ipynb", ModuleType),
-        ("ipynb.fs", ModuleType),
-        ("ipynb.fs.full", ModuleType),
-        ("ipynb.fs.full.work", None),
-        ("ipy", None),
     ],
 )
 def test_modules_of_notebooks_are_stubs(shell, name, kind):
@@ -167,55 +158,3 @@ def test_modules_of_notebooks_are_stubs(shell, name, kind):
             assert not hasattr(module, "__wrapped__")
         is_shells = name.startswith("IPython")
         assert (vars(module).get("get_ipython", int)() is shell) is is_shells
-
-
-def test_a_notebook_is_imported_after_a_package_that_can(tmp_path, monkeypatch):
-    """Spaces in its name may be underscores; a folder of a package is searched first."""
-    notebook(tmp_path / "my work.ipynb", "x = 1")
-    notebook(tmp_path / "inner" / "deep.ipynb", "x = 2")
-    (tmp_path / "text.ipynb").write_text("{}")
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    finder = ImportedNotebooks(Cells(60).run)
-
-    def found(name: str, path: list[str] | None = None) -> object:
-        spec = finder.find_spec(name, path)
-        if spec is None:
-            return None
-        module = importlib.util.module_from_spec(spec)
-        finder.exec_module(module)
-        return module.x
-
-    assert found("my_work") is None
-    assert found("ipynb.fs.full.my_work") == 1
-    assert found("ipynb.fs.full.deep", [str(tmp_path / "inner")]) is None
-    monkeypatch.setitem(sys.modules, "nbimporter", ModuleType("nbimporter"))
-    assert found("my_work") == found("my work") == 1
-    assert found("inner.deep", [str(tmp_path / "inner")]) == 2
-    assert found("deep") is found("text") is found("absent") is None
-
-
-def test_a_module_that_a_cell_wrote_replaces_a_submitted_one(tmp_path, monkeypatch):
-    """One with the same text does not: its lines are those that were handed in."""
-    root, place = tmp_path / "root", tmp_path / "place"
-    for folder in (root, place):
-        (folder / "lib").mkdir(parents=True)
-        (folder / "lib" / "same.py").write_text("x = 1")
-    monkeypatch.setattr(sys, "path", [str(root / "lib"), str(tmp_path)])
-    files = WrittenFiles(root, place)
-    assert files.find_spec("same", None) is None
-    files.note(place / "lib" / "same.py")
-    assert files.find_spec("same", None) is None
-    (place / "lib" / "new.py").write_text("x = 2")
-    files.note(place / "lib" / "new.py")
-    assert files.find_spec("same", None) is None
-    assert files.find_spec("new", None).origin == str(place / "lib" / "new.py")
-    (place / "lib" / "same.py").write_text("x = 3")
-    files.note(place / "lib" / "same.py")
-    assert files.find_spec("same", [str(root / "lib")]).origin == str(place / "lib" / "same.py")
-    (place / "lib" / "same.py").write_text("x = 1")
-    files.note(place / "lib" / "same.py")
-    assert files.find_spec("same", None) is None
-    (tmp_path / "beside.py").write_text("x = 4")
-    files.note(tmp_path / "beside.py")
-    assert files.find_spec("beside", None).origin == str(tmp_path / "beside.py")
-    assert files.find_spec("absent", None) is None

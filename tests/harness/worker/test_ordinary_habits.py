@@ -51,16 +51,6 @@ RIGHT = {
         "logs/all.txt": "begun, ",
         "lib/of_it.py": "",
     },
-    "logs_anywhere": {
-        "adapters.py": """
-            import logging
-            log = logging.getLogger("doubling")
-            log.addHandler(logging.FileHandler("/tmp/doubling.log", mode="w"))
-            def run_double(x):
-                log.warning("of %s", x)
-                return 2 * x
-        """,
-    },
     "prints_in_utf_8": {
         "adapters.py": """
             import io, sys

@@ -7,10 +7,8 @@ import importlib
 import importlib.metadata
 import math
 import os
-import pickle
 import sys
 import textwrap
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +19,6 @@ import torch
 
 from grader.worker.stub_packages import (
     _PROGRESS,
-    WORKING,
     Parallel,
     Phase,
     Progress,
@@ -223,34 +220,14 @@ def test_an_absent_module_looks_like_a_package(phase):
     assert not hasattr(module, "__wrapped__")
 
 
-@pytest.mark.parametrize(
-    ("options", "copies"),
-    [
-        ({}, False),
-        ({"n_jobs": 1}, False),
-        ({"n_jobs": 2}, True),
-        ({"n_jobs": -1}, True),
-        ({"n_jobs": 2, "backend": "threading"}, False),
-        ({"n_jobs": 2, "backend": "loky"}, True),
-    ],
-)
-def test_jobs_of_joblib_get_copies_if_they_would_be_processes(options, copies):
+def test_jobs_of_joblib_run_one_after_another():
     """Results come as a list, unless a generator is asked for."""
-    given: list[int] = []
-    with Parallel(**options) as parallel:
-        assert parallel.n_jobs == options.get("n_jobs")
-        assert parallel(delayed(spoil)(one, more=3) for one in [given]) == [[3]]
-    assert given == ([] if copies else [3])
-    some = Parallel(**options, return_as="generator")(delayed(abs)(one) for one in [-1, 2])
+    with Parallel(n_jobs=2) as parallel:
+        assert parallel.n_jobs == 2
+        assert parallel(delayed(spoil)(one, more=3) for one in [[]]) == [[3]]
+    some = Parallel(return_as="generator")(delayed(abs)(one) for one in [-1, 2])
     assert not isinstance(some, list)
     assert [*some] == [1, 2]
-
-
-def test_nothing_of_joblib_runs_in_parallel():
-    assert WORKING["cpu_count"](only_physical_cores=True) == os.cpu_count()
-    assert WORKING["effective_n_jobs"]() == WORKING["effective_n_jobs"](n_jobs=8) == 1
-    with WORKING["parallel_config"](n_jobs=3), WORKING["parallel_backend"]("loky"):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -277,8 +254,6 @@ def test_a_progress_bar_passes_its_items_on(bar, items, total, length):
     assert bar.n == len(items) + 3.5
     assert bar.set_postfix(loss=1) is bar.write("text") is None
     assert not hasattr(bar, "__wrapped__")
-    with Progress.get_lock():
-        pass
 
 
 def test_a_progress_bar_counts_an_item_after_it_was_used():
@@ -304,7 +279,6 @@ def test_an_object_that_does_nothing_accepts_everything():
         raise ZeroDivisionError
     assert issubclass(silent.CommError, Exception)
     assert not hasattr(silent, "__wrapped__")
-    assert pickle.loads(pickle.dumps(silent)) == OrderedDict()
     assert repr(silent.loss) == "<stub.loss, which does nothing here>"
     assert next(silent.send().__await__(), None) is None  # or `await` would wait for ever
 
@@ -318,20 +292,13 @@ def test_a_class_may_derive_from_an_object_that_does_nothing():
     assert not hasattr(made, "__wrapped__")
 
 
-def test_a_silent_package_shows_no_progress_and_keeps_no_run():
+def test_a_silent_package_shows_no_progress():
     """Its names do nothing, except those of progress bars."""
     package = SilentModule("wandb")
     assert (package.__path__, package.__all__, package.__version__) == ([], [], "0.0.0")
-    assert package.run is None
-    assert type(package.log({})) is Silent
-    assert package.init(project="x") is package.run is not None
-    package.finish()
-    assert package.run is None
+    assert type(package.log({})) is type(package.init(project="x")) is Silent
     assert package.tqdm is package.auto.tqdm is package.contrib.concurrent.tqdm_notebook is Progress
     assert package.auto.__name__ == "wandb.auto"
-    assert [*package.tenumerate("ab", 1)] == [(1, "a"), (2, "b")]
-    assert [*package.tenumerate("a")] == [(0, "a")]
-    assert [*package.tzip([1, 2], "a", leave=False)] == [(1, "a")]
     assert package.process_map(pow, [2, 3], [2, 2], max_workers=4) == [4, 9]
     assert issubclass(package.CommError, Exception)
     assert package.CommError.__module__ == "wandb"
@@ -432,17 +399,15 @@ def test_an_import_in_a_file_of_another_gets_no_stub(imported, tmp_path):
 
 
 def test_the_kind_of_a_stub_follows_from_the_package(tmp_path):
-    """Loggers do nothing, joblib works, and jax has names for annotations."""
+    """Loggers do nothing, and joblib works."""
     finder = StubFinder(tmp_path, [])
     made = {
         name: finder.create_module(importlib.machinery.ModuleSpec(name, finder))
-        for name in ("wandb", "wandb.sdk", "absent_one", "joblib", "jax", "jax.typing")
+        for name in ("wandb", "wandb.sdk", "absent_one", "joblib")
     }
     assert type(made["wandb"]) is type(made["wandb.sdk"]) is SilentModule
     assert is_stub(made["absent_one"].Parallel, "absent_one.Parallel")
     assert made["joblib"].Parallel is Parallel
-    assert made["jax"].Array.__module__ == "jax"
-    assert made["jax.typing"].ArrayLike.__name__ == "ArrayLike"
     finder.begin_use()
     with pytest.raises(ModuleNotFoundError):
         made["absent_one"].Parallel()
@@ -460,8 +425,8 @@ def test_modules_of_some_names_are_silent():
     ("name", "found"),
     [("My.Tools", ["My.Tools"]), ("my_tools", ["my_tools"]), ("other", []), (None, [])],
 )
-def test_an_own_module_has_version_0(tmp_path, name, found):
-    finder = OwnDistributions(tmp_path, ["my-tools"])
+def test_an_own_module_has_version_0(name, found):
+    finder = OwnDistributions(["my-tools"])
     context = importlib.metadata.DistributionFinder.Context(name=name)
     (*distributions,) = finder.find_distributions(context)
     assert [one.metadata["Name"] for one in distributions] == found
