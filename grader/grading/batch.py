@@ -15,13 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import Assignment, Settings
-from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING, Words, needs_words
 from grader.core.names import several
-from grader.core.text import first_line
-from grader.core.verdict import Grade, Status, Verdict
+from grader.core.verdict import Grade, GradeStatus, Status
 from grader.explain.mistakes.clusters import apply_names
-from grader.grading.fingerprints import SHARED, grade_key, without_parameters
+from grader.grading.fingerprints import grade_key, is_explained_alike
 from grader.grading.options import (
     Explained,
     ExplanationTask,
@@ -37,7 +35,6 @@ from grader.intake.entry import Discovery, Entry
 from grader.intake.graded_before import GradedBefore, keep_graded, under_graded_names
 from grader.intake.handed_in import fingerprint
 from grader.results.database import LINES, StoreError
-from grader.results.earlier import went_wrong
 from grader.results.rows import People
 from grader.results.store import Store
 from grader.worker.packages import is_installed
@@ -57,9 +54,8 @@ class Batch:
     `discovery` is the class as it is graded, `waiting` are the tasks to grade, and `kept` counts
     the submissions whose grades stay. `forgotten` are the names of submissions that were graded
     before and are no longer handed in. `is_regrade` is whether there were grades and none of them
-    stays. `changed` are the tests that are run again for submissions that keep other verdicts.
-    `moved` holds the earlier and the new points of submissions that were graded again with another
-    result. `to_explain` counts the submissions to explain, after all are graded.
+    stays. `moved` holds the earlier and the new points of submissions that were graded again with
+    another result. `to_explain` counts the submissions to explain, after all are graded.
     """
 
     def __init__(
@@ -69,19 +65,15 @@ class Batch:
         self._settings = settings
         self._entries = discovery.entries
         self._names_matter = bool(assignment.forbidden)
-        self._lacking = store.lacking()
         self.to_explain = 0
         self.moved: dict[str, tuple[float, float]] = {}
         finished = store.finished()
         self._graded_before = frozenset(finished)
         self.forgotten = _gone(store, discovery)
-        standing = _StandingVerdicts(store, settings)
         self.discovery = discovery
-        self.waiting = _tasks(store, finished, settings, discovery, standing)
-        self.changed = sorted(standing.changed)
+        self.waiting = _tasks(store, finished, settings, discovery)
         self.kept = len(discovery.entries) - len(self.waiting)
         self.is_regrade = bool(finished) and not self.kept
-        store.set_test_hashes(settings.suite_hash, settings.test_hashes)
         _remember(store, discovery)
         known = set(store.submissions())
         for task in self.waiting:
@@ -120,7 +112,6 @@ class Batch:
     def _stored(self, graded: GradedTask) -> Grade:
         """Puts a grade into the store, which keeps the earlier words if the same tests went wrong.
 
-        If verdicts are kept, packages that were missing for the earlier grade are still missing.
         A grade of content that changed meanwhile is nobody's: half of it may have been copied.
         """
         task, grade = graded.task, graded.grade
@@ -128,14 +119,12 @@ class Batch:
             grade = task.ungraded(self._settings, _CHANGED_MEANWHILE)
         if needs_words(grade, self._names_matter):
             grade = replace(grade, unexplained=PENDING)
-        if task.kept:
-            lacking = {*grade.imports.lacking, *self._lacking.get(grade.submission, ())}
-            grade = replace(grade, imports=replace(grade.imports, lacking=tuple(sorted(lacking))))
         name = grade.submission
         before = self._store.grade(name) if name in self._graded_before else None
         if before and grade.is_complete and before.final != grade.final:
             self.moved[name] = before.final, grade.final
-        self._store.add(grade, task.key, task.position, task.wrong)
+        keeps_words = before is not None and _has_words_of(grade, before)
+        self._store.add(grade, task.key, task.position, keeps_words)
         return grade
 
 
@@ -252,7 +241,6 @@ def _tasks(
     finished: dict[str, str],
     settings: Settings,
     discovery: Discovery,
-    standing: _StandingVerdicts,
 ) -> Sequence[Task]:
     """Returns the submissions without a grade, and those whose grade depends on a change."""
     lacking = store.lacking()
@@ -262,65 +250,24 @@ def _tasks(
     for position, entry in enumerate(discovery.entries):
         digest = fingerprint(entry)
         key = grade_key(settings, digest)
-        if lacking.get(entry.name, set()) & installed:
+        if finished.get(entry.name) != key or lacking.get(entry.name, set()) & installed:
             tasks.append(Task(entry, position, digest, key))
-        elif finished.get(entry.name) != key:
-            tasks.append(standing.applied_to(Task(entry, position, digest, key)))
     return tasks
 
 
-class _StandingVerdicts:
-    """The verdicts of earlier grades that stand although something changed since.
-
-    `changed` are the test functions whose verdicts do not stand.
-    """
-
-    def __init__(self, store: Store, settings: Settings) -> None:
-        self.changed: set[str] = set()
-        self._store = store
-        self._settings = settings
-        self._unchanged: dict[str, set[str]] = {}
-
-    def applied_to(self, task: Task) -> Task:
-        """Returns the task with the verdicts that stand, and with the points that were carried.
-
-        No verdict stands if the submission, its options or the parts that all tests share have
-        changed. Timeouts stand as well, that of an import included, so that no code that hung is
-        run again. None stands if a test was not run because of other tests.
-        """
-        earlier = self._store.earlier(task.entry.name)
-        if earlier is None:
-            return task
-        if earlier.key != grade_key(self._settings, task.submission_hash, earlier.suite_hash):
-            return task
-        unchanged = self._unchanged_since(earlier.suite_hash)
-        if earlier.late_import is not None:
-            late = earlier.late_import if SHARED in unchanged else None
-            return replace(task, late_import=late, wrong=went_wrong(earlier.verdicts))
-        stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
-        if not stand or any(map(_depends_on_others, earlier.verdicts)):
-            return replace(task, carried=earlier.carried)
-        wrong = went_wrong(earlier.verdicts)
-        return replace(task, kept=stand, carried=earlier.carried, wrong=wrong)
-
-    def _test(self, test: str) -> str:
-        """Returns the key of a test among the hashes: its name, or `SHARED`."""
-        name = without_parameters(test)
-        return name if name in self._settings.test_hashes else SHARED
-
-    def _unchanged_since(self, suite_hash: str) -> set[str]:
-        if suite_hash not in self._unchanged:
-            known = self._store.test_hashes(suite_hash)
-            now = self._settings.test_hashes.items()
-            self._unchanged[suite_hash] = {name for name, it in now if known.get(name) == it}
-            self.changed |= self._settings.test_hashes.keys() - self._unchanged[suite_hash]
-        return self._unchanged[suite_hash]
+def _has_words_of(grade: Grade, before: Grade) -> bool:
+    """Returns whether an earlier grade's words are true of this grade of the same submission."""
+    return (
+        grade.submission_hash == before.submission_hash
+        and is_explained_alike(grade.suite_hash, before.suite_hash)
+        and (grade.status, before.status) == (GradeStatus.GRADED, GradeStatus.GRADED)
+        and _went_wrong(grade) == _went_wrong(before)
+    )
 
 
-def _depends_on_others(verdict: Verdict) -> bool:
-    """Returns whether a test was not run because of others, by the headline of its loss."""
-    is_lost = verdict.status in (Status.TIMEOUT, Status.CRASHED)
-    return is_lost and any(said in first_line(verdict.message) for said in (USED_UP, NOT_CALLED))
+def _went_wrong(grade: Grade) -> dict[str, Status]:
+    """Returns the tests that did not pass, with their statuses: these need words."""
+    return {one.id: one.status for one in grade.tests if one.status is not Status.PASSED}
 
 
 _CHANGED_MEANWHILE = "it was changed or taken away while the class was graded: run the batch again"

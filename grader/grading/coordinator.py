@@ -24,7 +24,6 @@ from grader.grading.options import (
     GradedTask,
     Options,
     Task,
-    hashed,
 )
 from grader.intake.entry import Entry
 from grader.intake.handed_in import fingerprint
@@ -245,18 +244,16 @@ def graded_alone(
 ) -> Grade:
     """Returns the grade of one submission, with its words unless `explain` is False.
 
-    `follow` gets each verdict when it is reached. The tests are hashed while the job starts; it may
-    have been started `early`.
+    `follow` gets each verdict when it is reached. The job may have been started `early`.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
     """
-    settings = options.unhashed(assignment)
+    settings = options.settings(assignment)
     with Coordinator(settings, 1, follow) as coordinator:
         coordinator.start(1, early)
-        suite = hashed(settings, assignment).suite_hash
         (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
-        grade = replace(graded.grade, suite_hash=suite)
+        grade = graded.grade
         if not needs_words(grade, bool(assignment.forbidden)):
             return grade
         if not explain:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.core.points import (
-    OF_THE_VALUES,
     TAKEN_OFF,
     WISH,
     Gate,
@@ -50,14 +49,6 @@ def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
             yield verdict._replace(score=score, message=remarked(verdict.message, gate.remark))
         else:
             yield verdict
-
-
-def ungated(verdict: Verdict) -> Verdict:
-    """Returns a verdict without the remark of `gated`; its points stay the same."""
-    *others, last = (verdict.message or "").split("\n")
-    if not last.endswith(OF_THE_VALUES):
-        return verdict
-    return verdict._replace(message="\n".join(others) or None)
 
 
 def remarked(message: str | None, remark: str) -> str:
@@ -125,27 +116,6 @@ class CarriedPoints:
     way: Way
     tests: frozenset[str]
     root: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierVerdicts:
-    """The parts of an earlier grade that stand: its verdicts by test, and its carried points."""
-
-    kept: Mapping[str, Verdict]
-    carried: tuple[Carried, ...]
-
-    def stands(self, verdicts: Sequence[Verdict]) -> bool:
-        """Returns whether the carried points stand, because no test that matters to them changed.
-
-        Tests matter if their exercise is wrong now, or took part in the carried points then.
-        """
-        if not self.kept:
-            return False
-        wrong = {one.exercise for one in verdicts if one.status is Status.FAILED}
-        wrong |= {name for one in self.carried for name in (one.exercise, *one.roots)}
-        known = {name: verdict.max_score for name, verdict in self.kept.items()}
-        concerned = (one for one in verdicts if one.exercise in wrong)
-        return all(known.get(one.id) == one.max_score for one in concerned)
 
 
 @dataclass(slots=True)

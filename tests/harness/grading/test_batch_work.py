@@ -12,18 +12,17 @@ from typing import Any
 
 import pytest
 
-from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING
 from grader.core.submission import Author, Imports
-from grader.core.verdict import Grade, GradeStatus, Status
+from grader.core.verdict import Grade, GradeStatus
 from grader.grading import fingerprints
 from grader.grading.batch import GradesWouldBeLost, open_batch, open_explanations
-from grader.grading.options import Explained, Options, Task
+from grader.grading.options import Explained, Options
 from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
 from grader.results.database import StoreError
 from grader.results.store import Store
-from tests.harness.batch_course import COUNTS, DOUBLES, ROW, SEVEN, TESTS, Course
+from tests.harness.batch_course import SEVEN, Course
 from tests.harness.conftest import RIGHT, TINY, write_files
 from tests.harness.own_command import grader_here
 
@@ -50,7 +49,7 @@ def test_a_batch_grades_a_class_and_explains_those_that_are_wrong(course):
     assert [type(one) for one in results] == [Grade] * 3 + [Explained] * 2
     assert [one.unexplained for one in results[:3]] == [None, PENDING, PENDING]
     assert (batch.kept, batch.to_explain, batch.is_regrade) == (0, 2, False)
-    assert (batch.changed, batch.forgotten, course.wordless) == ([], [], [])
+    assert (batch.forgotten, course.wordless) == ([], [])
     assert [task.position for task in course.jobs.tasks] == [0, 1, 2]
     settings = course.jobs.settings
     assert settings is not None
@@ -260,24 +259,16 @@ def test_a_file_of_results_that_was_removed_is_written_again(course):
     assert [*course.lines()] == ["alice", "bob", "carol"]
 
 
-# --- Verdicts that stand ------------------------------------------------------------------------
+# --- Words that stand ---------------------------------------------------------------------------
 
 
-def kept_by(task: Task) -> set[str]:
-    return {one.id for one in task.kept}
-
-
-def test_verdicts_of_unchanged_tests_stand(course):
-    """Only changed tests are named, and words stay where the same tests went wrong."""
+def test_words_stay_where_the_same_tests_went_wrong(course):
+    """All tests run again after one of them changed."""
     course.batch()
     course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
     batch, results = course.batch()
     assert course.graded == ["alice", "bob", "carol"]
-    assert [kept_by(task) for task in course.jobs.tasks] == [{DOUBLES, ROW}] * 3
-    assert batch.changed == [COUNTS]
     assert (batch.kept, batch.is_regrade) == (0, True)
-    bob = course.jobs.tasks[1]
-    assert bob.wrong == {DOUBLES: Status.FAILED}
     assert (course.explained, len(results)) == ([], 3)
     assert course.lines()["bob"]["tests"][0]["message"] == "why bob is wrong"
 
@@ -286,59 +277,18 @@ def test_verdicts_of_unchanged_tests_stand(course):
     ("part", "old", "new"),
     [("adapters.py", "... n", "... m"), ("solutions/__init__.py", "2 * x", "x + x")],
 )
-def test_no_verdict_stands_after_a_change_that_concerns_all_tests(course, part, old, new):
+def test_words_are_new_after_a_change_that_they_depend_on(course, part, old, new):
     course.batch()
     course.change(part, old, new)
-    batch, _ = course.batch()
-    assert [task.kept for task in course.jobs.tasks] == [()] * 3
-    assert {*TESTS} < {*batch.changed}
-    assert batch.changed == sorted(batch.changed)
-
-
-def test_no_verdict_of_a_changed_submission_stands(course):
-    """Its other test is run as well."""
     course.batch()
-    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
-    course.hand_in(bob="test_counts")
+    assert course.explained == ["bob", "carol"]
+
+
+def test_words_are_new_for_a_changed_submission(course):
     course.batch()
-    assert [bool(task.kept) for task in course.jobs.tasks] == [True, False, True]
-
-
-@pytest.mark.parametrize("said", [USED_UP, NOT_CALLED])
-def test_no_verdict_stands_beside_a_test_that_others_kept_from_running(course, said):
-    """The tests that used up the time, or crashed, may be the ones that changed."""
-
-    def late(grade: Grade) -> Grade:
-        *others, last = grade.tests
-        skipped = last._replace(status=Status.TIMEOUT, score=0.0, message=f"run_count{said}so")
-        return dataclasses.replace(grade, tests=(*others, skipped))
-
-    course.jobs.change = late
+    course.hand_in(bob="test_doubles, in another way")
     course.batch()
-    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
-    course.batch()
-    assert [task.kept for task in course.jobs.tasks] == [()] * 3
-
-
-@pytest.mark.parametrize(
-    ("part", "old", "is_kept"),
-    [("tests/public/test_tiny.py", "The numbers", True), ("adapters.py", "... n", False)],
-)
-def test_an_import_that_took_too_long_is_not_tried_again(course, part, old, is_kept):
-    """Unless the parts changed that all tests share."""
-
-    def late(grade: Grade) -> Grade:
-        tests = tuple(one._replace(status=Status.TIMEOUT, score=0.0) for one in grade.tests)
-        why = "its import took too long"
-        return dataclasses.replace(grade, status=GradeStatus.UNREADABLE, message=why, tests=tests)
-
-    course.jobs.change = late
-    course.batch(explain=False)
-    course.change(part, old, f"{old}x")
-    course.batch(explain=False)
-    expected = "its import took too long" if is_kept else None
-    assert [task.late_import for task in course.jobs.tasks] == [expected] * 3
-    assert {len(task.wrong or ()) for task in course.jobs.tasks} == {3}
+    assert course.explained == ["bob"]
 
 
 # --- Packages -----------------------------------------------------------------------------------
@@ -359,22 +309,6 @@ def test_a_submission_is_graded_again_when_a_package_is_there_that_it_missed(cou
     course.batch()
     batch, _ = course.batch()
     assert (course.graded, batch.kept) == (["bob"], 2)
-    assert course.jobs.tasks[0].kept == ()
-
-
-def test_packages_that_kept_verdicts_missed_are_still_missing(course):
-    """The tests that missed them did not run again."""
-    course.jobs.change = lacking("no_such_package")
-    course.batch()
-    course.jobs.change = lacking("another_package")
-    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
-    course.batch()
-    with Store.open(course.out, "tiny") as store:
-        assert store.lacking()["bob"] == {"no_such_package", "another_package"}
-    course.hand_in(bob="new")
-    course.batch()
-    with Store.open(course.out, "tiny") as store:
-        assert store.lacking()["bob"] == {"another_package"}
 
 
 # --- People -------------------------------------------------------------------------------------

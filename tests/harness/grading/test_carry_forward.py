@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from grader.core.points import OF_THE_VALUES
-from grader.core.verdict import Aspect, Carried, Status, Verdict, Visibility
+from grader.core.verdict import Aspect, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import (
     CarriedPoints,
     CarryForward,
-    EarlierVerdicts,
-    ungated,
 )
 from grader.grading.judge.variants import Way, tells
 from grader.testing.course import AND, Foundations
@@ -358,51 +355,3 @@ def test_only_the_plainest_way_of_a_mistake_is_known_together_with_another(numbe
     fewer = {"m": {"run_a": (NOTHING,) * 2, "run_c": (NOTHING,)}, "n": foundations.mistakes["n"]}
     any_way = Foundations(foundations.builds_on, fewer, foundations.combined)
     assert found(Mistakes(accounted), ALL_THREE, any_way)
-
-
-# --- Earlier grades -----------------------------------------------------------------------------
-
-KEPT = [verdict("run_a/one"), verdict("run_b/one", PASSED), verdict("run_c/one", PASSED)]
-
-
-@pytest.mark.parametrize(
-    ("now", "carried", "stands"),
-    [
-        (KEPT, (), True),
-        ([*KEPT, verdict("run_b/new", PASSED)], (), True),
-        ([*KEPT, verdict("run_a/new", PASSED)], (), False),
-        ([KEPT[0]._replace(max_score=2.0), *KEPT[1:]], (), False),
-        ([*KEPT[:2], KEPT[2]._replace(max_score=2.0)], (), True),
-        ([*KEPT, verdict("run_b/new", PASSED)], ("run_b", "run_x"), False),
-        ([*KEPT, verdict("run_b/new", PASSED)], ("run_x", f"run_c{AND}run_b"), False),
-        ([*KEPT, verdict("run_b/new", PASSED)], ("run_x", "run_c"), True),
-    ],
-    ids=[
-        "nothing changed",
-        "a test of a right exercise is new",
-        "a test of a wrong exercise is new",
-        "a wrong test is worth more",
-        "a right test is worth more",
-        "an exercise that got points has a new test",
-        "a root has a new test",
-        "others have a new test",
-    ],
-)
-def test_carried_points_stand_until_a_test_that_matters_to_them_changes(now, carried, stands):
-    points = tuple(Carried(*one, "m", 1.0) for one in [carried] if one)
-    earlier = EarlierVerdicts({one.id: one for one in KEPT}, points)
-    assert earlier.stands(now) is stands
-    assert not EarlierVerdicts({}, points).stands(now)
-
-
-def test_only_the_remark_on_wrong_values_is_taken_off_again():
-    """The rest of the message stays."""
-    remark = f"earns half of its points, because half {OF_THE_VALUES}"
-    for before, after in [
-        (remark, None),
-        (f"a note\n{remark}", "a note"),
-        ("a note\nanother", "a note\nanother"),
-        (None, None),
-    ]:
-        noted = verdict("run_a/one", PASSED, message=before)
-        assert ungated(noted) == noted._replace(message=after)
