@@ -31,8 +31,8 @@ from grader.grading.options import (
     chosen_otherwise,
 )
 from grader.intake.discovery import discover
-from grader.intake.entry import Discovery, Entry
-from grader.intake.graded_before import GradedBefore, keep_graded, under_graded_names
+from grader.intake.entry import Discovery, Entry, names_of
+from grader.intake.graded_before import GradedBefore, of_another
 from grader.intake.handed_in import fingerprint
 from grader.results.database import LINES, StoreError
 from grader.results.rows import People
@@ -51,7 +51,7 @@ class GradesWouldBeLost(StoreError):
 class Batch:
     """The submissions of a class that need a grade, and the store for their grades.
 
-    `discovery` is the class as it is graded, `waiting` are the tasks to grade, and `kept` counts
+    `entries` is the class, `waiting` are the tasks to grade, and `kept` counts
     the submissions whose grades stay. `forgotten` are the names of submissions that were graded
     before and are no longer handed in. `is_regrade` is whether there were grades and none of them
     stays. `moved` holds the earlier and the new points of submissions that were graded again with
@@ -63,14 +63,13 @@ class Batch:
     ) -> None:
         self._store = store
         self._settings = settings
-        self._entries = discovery.entries
+        self.entries = discovery.entries
         self._names_matter = bool(assignment.forbidden)
         self.to_explain = 0
         self.moved: dict[str, tuple[float, float]] = {}
         finished = store.finished()
         self._graded_before = frozenset(finished)
         self.forgotten = _gone(store, discovery)
-        self.discovery = discovery
         self.waiting = _tasks(store, finished, settings, discovery)
         self.kept = len(discovery.entries) - len(self.waiting)
         self.is_regrade = bool(finished) and not self.kept
@@ -104,7 +103,7 @@ class Batch:
                 yield self._stored(graded)
             if explain and (wordless := self.wordless):
                 self._store.update_jsonl(self._store.folder / LINES)
-                tasks = explanation_tasks(self._store, self._entries, wordless)
+                tasks = explanation_tasks(self._store, self.entries, wordless)
                 self.to_explain = len(tasks)
                 yield from explain_each(pool, self._store, tasks)
                 apply_names(self._store)
@@ -144,8 +143,8 @@ def open_batch(
 
     Raises:
         BadAssignment: if an exercise is not one of the assignment's.
-        GradesWouldBeLost: if the grades in `out` were made with other options, or are mostly of
-            submissions that are not handed in now.
+        GradesWouldBeLost: if the grades in `out` were made with other options, are mostly of
+            submissions that are not handed in now, or would be replaced by another person's.
         StoreError: if `out` cannot be written, is in use, or holds something else. Also if it is
             a submission, lies in one, or holds them.
     """
@@ -154,7 +153,6 @@ def open_batch(
     with Store.open(out, assignment.name) as store:
         if fresh:
             store.clear()
-        discovery = keep_graded(discovery, _graded(store), fingerprint)
         earlier = store.options()
         if earlier is not None and store.finished():
             _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
@@ -199,40 +197,41 @@ def _refuse_to_lose(
             f"most of the submissions with grades in {out} are not handed in now "
             f"({several(gone)}): give their download as well, {_ANYWAY}"
         )
+    known = _graded(store)
+    for entry in of_another(discovery.entries, known, fingerprint):
+        owners = names_of(known[entry.name].authors)
+        raise GradesWouldBeLost(
+            f"the grade of {entry.name} in {out} is {owners}'s, and {entry.name} is now "
+            f"{names_of(entry.authors)}'s: {_ANYWAY}"
+        )
 
 
 def _graded(store: Store) -> dict[str, GradedBefore]:
     hashes, people, finished = store.submission_hashes(), store.people, store.finished()
     return {
-        name: GradedBefore(people.authors.get(name, ()), digest, people.unsure.get(name, ""))
+        name: GradedBefore(people.authors.get(name, ()), digest)
         for name, digest in hashes.items()
         if name in finished
     }
 
 
 def _remember(store: Store, discovery: Discovery) -> None:
-    """Writes the present class to the store; kept grades keep their authors and times."""
-    entries, kept, known = discovery.entries, discovery.kept, store.people
-    authors = {name: known.authors[name] for name in kept}
-    times = {name: known.times[name] for name in kept if name in known.times}
-    downloads = {name: own for name, own in store.downloads().items() if name in kept}
-    unsure = {name: known.unsure[name] for name in kept if name in known.unsure}
-    store.keep_only([*(entry.name for entry in entries), *kept])
-    late = [*(entry.name for entry in entries if entry.late), *known.late.intersection(kept)]
-    authors |= {entry.name: tuple(entry.authors) for entry in entries}
+    """Writes the present class to the store."""
+    entries = discovery.entries
+    store.keep_only([entry.name for entry in entries])
     people = People(
-        {name: own for name, own in authors.items() if own},
-        frozenset(late),
+        {entry.name: tuple(entry.authors) for entry in entries if entry.authors},
+        frozenset(entry.name for entry in entries if entry.late),
         tuple(discovery.absentees),
-        times | {entry.name: entry.handed_in for entry in entries if entry.handed_in},
-        unsure | dict(discovery.unsure),
+        {entry.name: entry.handed_in for entry in entries if entry.handed_in},
+        dict(discovery.unsure),
     )
     store.set_people(people)
-    store.remember(downloads=downloads | {entry.name: entry.downloaded_as for entry in entries})
+    store.remember(downloads={entry.name: entry.downloaded_as for entry in entries})
 
 
 def _gone(store: Store, discovery: Discovery) -> list[str]:
-    names = {*discovery.kept, *(entry.name for entry in discovery.entries)}
+    names = {entry.name for entry in discovery.entries}
     return [name for name in store.submissions() if name not in names]
 
 
@@ -390,8 +389,8 @@ def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[En
     found = discover([Path(path) for path in store.paths()], adapters, store.folder).entries
     return [
         entry
-        for entry, own in under_graded_names(found, hashes, fingerprint).items()
-        if entry.name in lacking and own == hashes.get(entry.name)
+        for entry in found
+        if entry.name in lacking and fingerprint(entry) == hashes.get(entry.name)
     ]
 
 

@@ -102,7 +102,7 @@ def batch(
             chosen_pools(scheduler, jobs, say, require_isolation, waits=say) as pools,
             open_batch(discovery, paths, out, assignment, options, fresh) as opened,
         ):
-            say_what_was_found(opened.discovery)
+            say_what_was_found(discovery)
             if attribution is not None:
                 known = Store.read(out)
                 absent = absent_in_words(known, readable_settling(known))
@@ -129,7 +129,7 @@ def batch(
 def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
     layers = set[str]()
     not_preloaded: dict[str, str] = {}
-    called = {one.name: labelled(one.name, one.authors) for one in opened.discovery.entries}
+    called = {one.name: labelled(one.name, one.authors) for one in opened.entries}
     with (
         ProgressBar("grading", begins=bool(opened.waiting)) as grading,
         ExplainingProgress() as explaining,

@@ -23,7 +23,7 @@ from grader.intake.entry import Discovery, Entry
 from grader.results.database import StoreError
 from grader.results.store import Store
 from tests.harness.batch_course import SEVEN, Course
-from tests.harness.conftest import RIGHT, TINY, write_files
+from tests.harness.conftest import TINY, write_files
 from tests.harness.own_command import grader_here
 
 pytestmark = pytest.mark.unit
@@ -339,26 +339,6 @@ def test_what_a_platform_says_of_people_is_kept_with_the_grades(course):
     assert people.unsure == {"bob": "who?"}
 
 
-def test_a_grade_stays_when_another_person_hands_in_under_its_name(course):
-    """Its author, lateness and time stay with it, and the other submission gets a name."""
-    course.batch(discovery=Discovery((*handed_in(course, alice=ANN, bob=BOB),)))
-    course.hand_in(alice="test_counts")
-    later = Discovery((*handed_in(course, bob=BOB, alice=CHO),))
-    batch, _ = course.batch(discovery=later)
-    assert batch.discovery.kept == ("alice",)
-    assert batch.forgotten == []
-    assert course.graded == ["alice-2"]
-    results = Store.read(course.out)
-    assert {*results.submissions()} == {"alice", "bob", "alice-2"}
-    assert results.people.authors == {"alice": (ANN,), "bob": (BOB,), "alice-2": (CHO,)}
-    assert results.people.late == frozenset({"alice", "bob"})
-    assert results.people.times["alice"] == AT
-    assert results.downloads()["alice"] == ("alice",)
-    again, _ = course.batch(discovery=later)
-    assert (again.kept, course.graded) == (2, [])
-    assert {*Store.read(course.out).people.unsure} == {"alice-2"}
-
-
 # --- Words alone --------------------------------------------------------------------------------
 
 
@@ -399,19 +379,6 @@ def test_no_words_are_added_to_grades_of_other_tests(course):
     assert words_for(course) == (0, ["bob", "carol"], [])
     said = "the tests changed since it was graded: grade it again"
     assert course.grades()["bob"].unexplained == said
-
-
-def test_a_submission_that_the_batch_numbered_is_explained_under_that_name(course):
-    """A second section has an alice too, in a folder that comes first."""
-    course.batch(discovery=discover([course.submissions], "adapters.py"), explain=False)
-    write_files(course.folder / "a" / "alice", {"adapters.py": f"{RIGHT}\n# test_counts, too\n"})
-    both = [course.folder / "a", course.submissions]
-    with open_batch(
-        discover(both, "adapters.py"), both, course.out, course.assignment, SEVEN
-    ) as batch:
-        assert len([*batch.results(course.jobs, explain=False)]) == 1
-    assert words_for(course)[1] == []
-    assert sorted(course.explained) == ["alice-2", "bob", "carol"]
 
 
 def test_a_folder_with_all_words_needs_no_submission(course):
