@@ -17,7 +17,6 @@ from grader.core.explanation import PENDING, explained, needs_words
 from grader.core.text import plain
 from grader.core.verdict import Grade
 from grader.grading.job.client import Follow, JobClient, JobLost
-from grader.grading.job.lines import StartedEarly
 from grader.grading.options import (
     Explained,
     ExplanationTask,
@@ -139,13 +138,13 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
         for thread in self._threads:
             thread.join()
 
-    def start(self, submissions: int, early: StartedEarly | None = None) -> None:
-        """Starts the jobs for a number of submissions; a single job may have started `early`."""
+    def start(self, submissions: int) -> None:
+        """Starts the jobs for a number of submissions."""
         # An idle job would only cost memory.
         wanted = min(self._jobs, submissions) - len(self._clients)
         if wanted <= 0:
             return
-        started = JobClient.several(self._settings, wanted, submissions, early)
+        started = JobClient.several(self._settings, wanted, submissions)
         self._clients += started
         for client in started:
             thread = threading.Thread(target=self._work, args=(client,), daemon=True)
@@ -240,18 +239,16 @@ def graded_alone(
     options: Options,
     explain: bool = True,
     follow: Follow | None = None,
-    early: StartedEarly | None = None,
 ) -> Grade:
     """Returns the grade of one submission, with its words unless `explain` is False.
 
-    `follow` gets each verdict when it is reached. The job may have been started `early`.
+    `follow` gets each verdict when it is reached.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
     """
     settings = options.settings(assignment)
     with Coordinator(settings, 1, follow) as coordinator:
-        coordinator.start(1, early)
         (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
         grade = graded.grade
         if not needs_words(grade, bool(assignment.forbidden)):

@@ -72,8 +72,8 @@ class Starting:
         self.calls: list[tuple[int, int, Any]] = []
         self.jobs: list[AnsweringJob] = []
 
-    def several(self, _: Settings, count: int, submissions: int, early: Any = None) -> list[Any]:
-        self.calls.append((count, submissions, early))
+    def several(self, _: Settings, count: int, submissions: int) -> list[Any]:
+        self.calls.append((count, submissions))
         return [self.jobs.pop(0) if self.jobs else AnsweringJob() for _ in range(count)]
 
 
@@ -157,7 +157,7 @@ def test_no_more_jobs_start_than_there_are_submissions(starting, jobs, classes, 
     with Coordinator(SETTINGS, jobs) as pool:
         for submissions in classes:
             pool.start(submissions)
-    assert [count for count, _, _ in starting.calls] == counts
+    assert [count for count, _ in starting.calls] == counts
     assert starting.calls[0][1] == classes[0]
 
 
@@ -256,9 +256,8 @@ def test_a_single_submission_is_explained_if_it_needs_words(
     """A full score needs none; `--no-explain` leaves them for later."""
     folder = write_files(tmp_path / "alice", {"adapters.py": RIGHT})
     assignment, options = find_assignment(tiny), Options(seed=7)
-    early: Any = object()
     starting.jobs.append(AnsweringJob(tests=tests))
-    grade = graded_alone(Entry("alice", folder), assignment, options, explain=explain, early=early)
-    assert starting.calls == [(1, 1, early)]
+    grade = graded_alone(Entry("alice", folder), assignment, options, explain=explain)
+    assert starting.calls == [(1, 1)]
     assert (grade.message, grade.unexplained) == (message, unexplained)
     assert dataclasses.replace(grade, suite_hash="").tests == tests
