@@ -129,10 +129,14 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
         self._threads: list[threading.Thread] = []
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.end(at_once=kind is not None)
+
+    def end(self, at_once: bool) -> None:
+        """Ends the jobs, when they have done their work or `at_once`."""
         self._stopping.set()
         for _thread in self._threads:
             self._waiting.put(None)
-        if kind is not None:
+        if at_once:
             for client in self._clients:
                 client.kill()
         for thread in self._threads:
@@ -198,16 +202,21 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
             yield arrived
 
     def _next(self, done: queue.SimpleQueue[Arrived | Exception]) -> Arrived | Exception:
-        """Returns the next result; says which submissions are at work while none arrives."""
+        """Returns the next result; says which submissions are at work while none arrives.
+
+        Raises:
+            JobLost: if the pool ended meanwhile.
+        """
         silent = self._silent_seconds
-        while self._say is not None:
+        while True:
             try:
                 return done.get(timeout=silent)
             except queue.Empty:
+                if self._stopping.is_set():
+                    raise JobLost("the jobs were ended") from None
                 silent *= 2
-                if waited := self._waited():
+                if self._say is not None and (waited := self._waited()):
                     self._say(f"still waiting for {waited}")
-        return done.get()
 
     def _waited(self) -> str:
         """Returns the submissions that take long, the longest first, with the seconds so far."""
