@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ class Settings(PlainData):
     `explain_seconds` limits its explanation. `device` is where its functions are called, as torch
     names it. `reuses_seed` is whether this seed may grade further submissions after students have
     read explanations. `suite_hash` is a hash of the tests, the references and the grader.
-    `test_hashes` holds, for each test, a hash of the parts that this test depends on.
     """
 
     assignment: str
@@ -41,7 +40,6 @@ class Settings(PlainData):
     timeout: float
     memory_mb: int
     suite_hash: str
-    test_hashes: Mapping[str, str] = field(default_factory=dict)
     device: str = CPU
     explain_seconds: float = 20.0
     reuses_seed: bool = False

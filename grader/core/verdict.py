@@ -160,8 +160,7 @@ class Carried:
     """Points that an exercise gets back, since its mistake is deducted at another one, the `root`.
 
     The answers of the exercise are exactly those of right code that is built on the root's wrong
-    part. If two mistakes have two roots, `root` and `mistake` each hold both names, joined by a
-    plus sign.
+    part.
     """
 
     exercise: str
@@ -169,20 +168,10 @@ class Carried:
     mistake: str
     points: float
 
-    @property
-    def roots(self) -> tuple[str, ...]:
-        """Returns the exercises at which the mistakes are deducted."""
-        return tuple(self.root.split(" + "))
-
     def sentence(self, is_full: bool) -> str:
         """Returns the reason as a sentence; unless the points are full, more may be wrong."""
-        each = [*zip(self.roots, self.mistake.split(" + "), strict=False)]
-        roots = " and ".join(f"{root} ({mistake})" for root, mistake in each)
-        if len(each) == 1:
-            errors = "Its only error" if is_full else "One error"
-            return f"{errors} is that of {roots}, where it was already deducted."
-        errors = "Its only errors" if is_full else "Two errors"
-        return f"{errors} are those of {roots}, where they were already deducted."
+        error = "Its only error" if is_full else "One error"
+        return f"{error} is that of {self.root} ({self.mistake}), where it was already deducted."
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import Assignment, Settings
-from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING, Words, needs_words
 from grader.core.names import several
-from grader.core.text import first_line
-from grader.core.verdict import Grade, Status, Verdict
+from grader.core.verdict import Grade, GradeStatus, Status
 from grader.explain.mistakes.clusters import apply_names
-from grader.grading.fingerprints import SHARED, grade_key, without_parameters
+from grader.grading.fingerprints import grade_key, is_explained_alike
 from grader.grading.options import (
     Explained,
     ExplanationTask,
@@ -33,11 +31,10 @@ from grader.grading.options import (
     chosen_otherwise,
 )
 from grader.intake.discovery import discover
-from grader.intake.entry import Discovery, Entry
-from grader.intake.graded_before import GradedBefore, keep_graded, under_graded_names
+from grader.intake.entry import Discovery, Entry, names_of
+from grader.intake.graded_before import GradedBefore, of_another
 from grader.intake.handed_in import fingerprint
 from grader.results.database import LINES, StoreError
-from grader.results.earlier import went_wrong
 from grader.results.rows import People
 from grader.results.store import Store
 from grader.worker.packages import is_installed
@@ -54,12 +51,11 @@ class GradesWouldBeLost(StoreError):
 class Batch:
     """The submissions of a class that need a grade, and the store for their grades.
 
-    `discovery` is the class as it is graded, `waiting` are the tasks to grade, and `kept` counts
+    `entries` is the class, `waiting` are the tasks to grade, and `kept` counts
     the submissions whose grades stay. `forgotten` are the names of submissions that were graded
     before and are no longer handed in. `is_regrade` is whether there were grades and none of them
-    stays. `changed` are the tests that are run again for submissions that keep other verdicts.
-    `moved` holds the earlier and the new points of submissions that were graded again with another
-    result. `to_explain` counts the submissions to explain, after all are graded.
+    stays. `moved` holds the earlier and the new points of submissions that were graded again with
+    another result. `to_explain` counts the submissions to explain, after all are graded.
     """
 
     def __init__(
@@ -67,21 +63,16 @@ class Batch:
     ) -> None:
         self._store = store
         self._settings = settings
-        self._entries = discovery.entries
+        self.entries = discovery.entries
         self._names_matter = bool(assignment.forbidden)
-        self._lacking = store.lacking()
         self.to_explain = 0
         self.moved: dict[str, tuple[float, float]] = {}
         finished = store.finished()
         self._graded_before = frozenset(finished)
         self.forgotten = _gone(store, discovery)
-        standing = _StandingVerdicts(store, settings)
-        self.discovery = discovery
-        self.waiting = _tasks(store, finished, settings, discovery, standing)
-        self.changed = sorted(standing.changed)
+        self.waiting = _tasks(store, finished, settings, discovery)
         self.kept = len(discovery.entries) - len(self.waiting)
         self.is_regrade = bool(finished) and not self.kept
-        store.set_test_hashes(settings.suite_hash, settings.test_hashes)
         _remember(store, discovery)
         known = set(store.submissions())
         for task in self.waiting:
@@ -112,7 +103,7 @@ class Batch:
                 yield self._stored(graded)
             if explain and (wordless := self.wordless):
                 self._store.update_jsonl(self._store.folder / LINES)
-                tasks = explanation_tasks(self._store, self._entries, wordless)
+                tasks = explanation_tasks(self._store, self.entries, wordless)
                 self.to_explain = len(tasks)
                 yield from explain_each(pool, self._store, tasks)
                 apply_names(self._store)
@@ -120,7 +111,6 @@ class Batch:
     def _stored(self, graded: GradedTask) -> Grade:
         """Puts a grade into the store, which keeps the earlier words if the same tests went wrong.
 
-        If verdicts are kept, packages that were missing for the earlier grade are still missing.
         A grade of content that changed meanwhile is nobody's: half of it may have been copied.
         """
         task, grade = graded.task, graded.grade
@@ -128,14 +118,12 @@ class Batch:
             grade = task.ungraded(self._settings, _CHANGED_MEANWHILE)
         if needs_words(grade, self._names_matter):
             grade = replace(grade, unexplained=PENDING)
-        if task.kept:
-            lacking = {*grade.imports.lacking, *self._lacking.get(grade.submission, ())}
-            grade = replace(grade, imports=replace(grade.imports, lacking=tuple(sorted(lacking))))
         name = grade.submission
         before = self._store.grade(name) if name in self._graded_before else None
         if before and grade.is_complete and before.final != grade.final:
             self.moved[name] = before.final, grade.final
-        self._store.add(grade, task.key, task.position, task.wrong)
+        keeps_words = before is not None and _has_words_of(grade, before)
+        self._store.add(grade, task.key, task.position, keeps_words)
         return grade
 
 
@@ -155,8 +143,8 @@ def open_batch(
 
     Raises:
         BadAssignment: if an exercise is not one of the assignment's.
-        GradesWouldBeLost: if the grades in `out` were made with other options, or are mostly of
-            submissions that are not handed in now.
+        GradesWouldBeLost: if the grades in `out` were made with other options, are mostly of
+            submissions that are not handed in now, or would be replaced by another person's.
         StoreError: if `out` cannot be written, is in use, or holds something else. Also if it is
             a submission, lies in one, or holds them.
     """
@@ -165,7 +153,6 @@ def open_batch(
     with Store.open(out, assignment.name) as store:
         if fresh:
             store.clear()
-        discovery = keep_graded(discovery, _graded(store), fingerprint)
         earlier = store.options()
         if earlier is not None and store.finished():
             _refuse_to_lose(store, out, discovery, options, Options.from_json(earlier))
@@ -210,40 +197,41 @@ def _refuse_to_lose(
             f"most of the submissions with grades in {out} are not handed in now "
             f"({several(gone)}): give their download as well, {_ANYWAY}"
         )
+    known = _graded(store)
+    for entry in of_another(discovery.entries, known, fingerprint):
+        owners = names_of(known[entry.name].authors)
+        raise GradesWouldBeLost(
+            f"the grade of {entry.name} in {out} is {owners}'s, and {entry.name} is now "
+            f"{names_of(entry.authors)}'s: {_ANYWAY}"
+        )
 
 
 def _graded(store: Store) -> dict[str, GradedBefore]:
     hashes, people, finished = store.submission_hashes(), store.people, store.finished()
     return {
-        name: GradedBefore(people.authors.get(name, ()), digest, people.unsure.get(name, ""))
+        name: GradedBefore(people.authors.get(name, ()), digest)
         for name, digest in hashes.items()
         if name in finished
     }
 
 
 def _remember(store: Store, discovery: Discovery) -> None:
-    """Writes the present class to the store; kept grades keep their authors and times."""
-    entries, kept, known = discovery.entries, discovery.kept, store.people
-    authors = {name: known.authors[name] for name in kept}
-    times = {name: known.times[name] for name in kept if name in known.times}
-    downloads = {name: own for name, own in store.downloads().items() if name in kept}
-    unsure = {name: known.unsure[name] for name in kept if name in known.unsure}
-    store.keep_only([*(entry.name for entry in entries), *kept])
-    late = [*(entry.name for entry in entries if entry.late), *known.late.intersection(kept)]
-    authors |= {entry.name: tuple(entry.authors) for entry in entries}
+    """Writes the present class to the store."""
+    entries = discovery.entries
+    store.keep_only([entry.name for entry in entries])
     people = People(
-        {name: own for name, own in authors.items() if own},
-        frozenset(late),
+        {entry.name: tuple(entry.authors) for entry in entries if entry.authors},
+        frozenset(entry.name for entry in entries if entry.late),
         tuple(discovery.absentees),
-        times | {entry.name: entry.handed_in for entry in entries if entry.handed_in},
-        unsure | dict(discovery.unsure),
+        {entry.name: entry.handed_in for entry in entries if entry.handed_in},
+        dict(discovery.unsure),
     )
     store.set_people(people)
-    store.remember(downloads=downloads | {entry.name: entry.downloaded_as for entry in entries})
+    store.remember(downloads={entry.name: entry.downloaded_as for entry in entries})
 
 
 def _gone(store: Store, discovery: Discovery) -> list[str]:
-    names = {*discovery.kept, *(entry.name for entry in discovery.entries)}
+    names = {entry.name for entry in discovery.entries}
     return [name for name in store.submissions() if name not in names]
 
 
@@ -252,7 +240,6 @@ def _tasks(
     finished: dict[str, str],
     settings: Settings,
     discovery: Discovery,
-    standing: _StandingVerdicts,
 ) -> Sequence[Task]:
     """Returns the submissions without a grade, and those whose grade depends on a change."""
     lacking = store.lacking()
@@ -262,65 +249,24 @@ def _tasks(
     for position, entry in enumerate(discovery.entries):
         digest = fingerprint(entry)
         key = grade_key(settings, digest)
-        if lacking.get(entry.name, set()) & installed:
+        if finished.get(entry.name) != key or lacking.get(entry.name, set()) & installed:
             tasks.append(Task(entry, position, digest, key))
-        elif finished.get(entry.name) != key:
-            tasks.append(standing.applied_to(Task(entry, position, digest, key)))
     return tasks
 
 
-class _StandingVerdicts:
-    """The verdicts of earlier grades that stand although something changed since.
-
-    `changed` are the test functions whose verdicts do not stand.
-    """
-
-    def __init__(self, store: Store, settings: Settings) -> None:
-        self.changed: set[str] = set()
-        self._store = store
-        self._settings = settings
-        self._unchanged: dict[str, set[str]] = {}
-
-    def applied_to(self, task: Task) -> Task:
-        """Returns the task with the verdicts that stand, and with the points that were carried.
-
-        No verdict stands if the submission, its options or the parts that all tests share have
-        changed. Timeouts stand as well, that of an import included, so that no code that hung is
-        run again. None stands if a test was not run because of other tests.
-        """
-        earlier = self._store.earlier(task.entry.name)
-        if earlier is None:
-            return task
-        if earlier.key != grade_key(self._settings, task.submission_hash, earlier.suite_hash):
-            return task
-        unchanged = self._unchanged_since(earlier.suite_hash)
-        if earlier.late_import is not None:
-            late = earlier.late_import if SHARED in unchanged else None
-            return replace(task, late_import=late, wrong=went_wrong(earlier.verdicts))
-        stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
-        if not stand or any(map(_depends_on_others, earlier.verdicts)):
-            return replace(task, carried=earlier.carried)
-        wrong = went_wrong(earlier.verdicts)
-        return replace(task, kept=stand, carried=earlier.carried, wrong=wrong)
-
-    def _test(self, test: str) -> str:
-        """Returns the key of a test among the hashes: its name, or `SHARED`."""
-        name = without_parameters(test)
-        return name if name in self._settings.test_hashes else SHARED
-
-    def _unchanged_since(self, suite_hash: str) -> set[str]:
-        if suite_hash not in self._unchanged:
-            known = self._store.test_hashes(suite_hash)
-            now = self._settings.test_hashes.items()
-            self._unchanged[suite_hash] = {name for name, it in now if known.get(name) == it}
-            self.changed |= self._settings.test_hashes.keys() - self._unchanged[suite_hash]
-        return self._unchanged[suite_hash]
+def _has_words_of(grade: Grade, before: Grade) -> bool:
+    """Returns whether an earlier grade's words are true of this grade of the same submission."""
+    return (
+        grade.submission_hash == before.submission_hash
+        and is_explained_alike(grade.suite_hash, before.suite_hash)
+        and (grade.status, before.status) == (GradeStatus.GRADED, GradeStatus.GRADED)
+        and _went_wrong(grade) == _went_wrong(before)
+    )
 
 
-def _depends_on_others(verdict: Verdict) -> bool:
-    """Returns whether a test was not run because of others, by the headline of its loss."""
-    is_lost = verdict.status in (Status.TIMEOUT, Status.CRASHED)
-    return is_lost and any(said in first_line(verdict.message) for said in (USED_UP, NOT_CALLED))
+def _went_wrong(grade: Grade) -> dict[str, Status]:
+    """Returns the tests that did not pass, with their statuses: these need words."""
+    return {one.id: one.status for one in grade.tests if one.status is not Status.PASSED}
 
 
 _CHANGED_MEANWHILE = "it was changed or taken away while the class was graded: run the batch again"
@@ -344,37 +290,24 @@ def explain_each(
 ) -> Iterator[Explained]:
     """Yields the words for all tasks, after storing them.
 
-    Submissions that are equal to the last byte and the last verdict are explained once. Words for
-    content that changed since it was graded are dropped.
+    Words for content that changed since it was graded are dropped.
     """
-    alike: dict[bytes, list[ExplanationTask]] = {}
-    for task in tasks:
-        grade = task.grade()
-        task = replace(task, verdicts=_digest([(one.id, one.status) for one in grade.tests]))
-        alike.setdefault(_content(grade), []).append(task)
-    same = {own[0].entry.name: own for own in alike.values()}
-    firsts = [own[0] for own in alike.values()]
     hashes = store.submission_hashes()
-    for explained in pool.explain(firsts) if firsts else ():
-        first = explained.task.entry
-        if fingerprint(first) != hashes[first.name]:
+    told = [replace(task, verdicts=_verdicts(task.grade())) for task in tasks]
+    for explained in pool.explain(told) if told else ():
+        entry = explained.task.entry
+        if fingerprint(entry) != hashes[entry.name]:
             explained = replace(explained, words=Words(missing=_CHANGED))
-        for one in same[first.name]:
-            if explained.words.missing == _CHANGED:
-                store.set_unexplained(one.entry.name, _CHANGED)
-            else:
-                store.add_words(one.entry.name, explained.words)
-            yield replace(explained, task=one)
+            store.set_unexplained(entry.name, _CHANGED)
+        else:
+            store.add_words(entry.name, explained.words)
+        yield explained
 
 
-def _content(grade: Grade) -> bytes:
-    """Returns a hash of all that determines the words for a grade."""
-    verdicts = [(test.id, test.status, test.message) for test in grade.tests]
-    return _digest([grade.submission_hash, grade.status, grade.message, verdicts])
-
-
-def _digest(content: Sequence[object]) -> bytes:
-    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).digest()
+def _verdicts(grade: Grade) -> bytes:
+    """Returns a hash of how a grade's tests ended."""
+    ended = [(one.id, one.status) for one in grade.tests]
+    return hashlib.sha256(repr(ended).encode("utf-8", "surrogatepass")).digest()
 
 
 class MissingExplanations:
@@ -443,8 +376,8 @@ def _unchanged(store: Store, lacking: Collection[str], adapters: str) -> list[En
     found = discover([Path(path) for path in store.paths()], adapters, store.folder).entries
     return [
         entry
-        for entry, own in under_graded_names(found, hashes, fingerprint).items()
-        if entry.name in lacking and own == hashes.get(entry.name)
+        for entry in found
+        if entry.name in lacking and fingerprint(entry) == hashes.get(entry.name)
     ]
 
 

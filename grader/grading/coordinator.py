@@ -17,14 +17,12 @@ from grader.core.explanation import PENDING, explained, needs_words
 from grader.core.text import plain
 from grader.core.verdict import Grade
 from grader.grading.job.client import Follow, JobClient, JobLost
-from grader.grading.job.lines import StartedEarly
 from grader.grading.options import (
     Explained,
     ExplanationTask,
     GradedTask,
     Options,
     Task,
-    hashed,
 )
 from grader.intake.entry import Entry
 from grader.intake.handed_in import fingerprint
@@ -131,22 +129,26 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
         self._threads: list[threading.Thread] = []
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.end(at_once=kind is not None)
+
+    def end(self, at_once: bool) -> None:
+        """Ends the jobs, when they have done their work or `at_once`."""
         self._stopping.set()
         for _thread in self._threads:
             self._waiting.put(None)
-        if kind is not None:
+        if at_once:
             for client in self._clients:
                 client.kill()
         for thread in self._threads:
             thread.join()
 
-    def start(self, submissions: int, early: StartedEarly | None = None) -> None:
-        """Starts the jobs for a number of submissions; a single job may have started `early`."""
+    def start(self, submissions: int) -> None:
+        """Starts the jobs for a number of submissions."""
         # An idle job would only cost memory.
         wanted = min(self._jobs, submissions) - len(self._clients)
         if wanted <= 0:
             return
-        started = JobClient.several(self._settings, wanted, submissions, early)
+        started = JobClient.several(self._settings, wanted, submissions)
         self._clients += started
         for client in started:
             thread = threading.Thread(target=self._work, args=(client,), daemon=True)
@@ -200,16 +202,21 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
             yield arrived
 
     def _next(self, done: queue.SimpleQueue[Arrived | Exception]) -> Arrived | Exception:
-        """Returns the next result; says which submissions are at work while none arrives."""
+        """Returns the next result; says which submissions are at work while none arrives.
+
+        Raises:
+            JobLost: if the pool ended meanwhile.
+        """
         silent = self._silent_seconds
-        while self._say is not None:
+        while True:
             try:
                 return done.get(timeout=silent)
             except queue.Empty:
+                if self._stopping.is_set():
+                    raise JobLost("the jobs were ended") from None
                 silent *= 2
-                if waited := self._waited():
+                if self._say is not None and (waited := self._waited()):
                     self._say(f"still waiting for {waited}")
-        return done.get()
 
     def _waited(self) -> str:
         """Returns the submissions that take long, the longest first, with the seconds so far."""
@@ -241,22 +248,18 @@ def graded_alone(
     options: Options,
     explain: bool = True,
     follow: Follow | None = None,
-    early: StartedEarly | None = None,
 ) -> Grade:
     """Returns the grade of one submission, with its words unless `explain` is False.
 
-    `follow` gets each verdict when it is reached. The tests are hashed while the job starts; it may
-    have been started `early`.
+    `follow` gets each verdict when it is reached.
 
     Raises:
         BadAssignment: if the assignment's tests cannot be run.
     """
-    settings = options.unhashed(assignment)
+    settings = options.settings(assignment)
     with Coordinator(settings, 1, follow) as coordinator:
-        coordinator.start(1, early)
-        suite = hashed(settings, assignment).suite_hash
         (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
-        grade = replace(graded.grade, suite_hash=suite)
+        grade = graded.grade
         if not needs_words(grade, bool(assignment.forbidden)):
             return grade
         if not explain:

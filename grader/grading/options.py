@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -12,8 +12,8 @@ from grader.core.assignment import Assignment, BadAssignment, Settings
 from grader.core.explanation import Words
 from grader.core.names import CPU, meant
 from grader.core.text import PlainData, Refusal
-from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
-from grader.grading.fingerprints import hashes_by_test, suite_hash
+from grader.core.verdict import Grade, GradeStatus
+from grader.grading.fingerprints import suite_hash
 from grader.intake.entry import Entry
 
 
@@ -65,37 +65,20 @@ class Options(PlainData):
         Raises:
             BadAssignment: if an exercise is not one of the assignment's.
         """
-        return hashed(self.unhashed(assignment), assignment)
-
-    def unhashed(self, assignment: Assignment) -> Settings:
-        """Returns the settings without hashes of the tests, which take half a second.
-
-        Raises:
-            BadAssignment: if an exercise is not one of the assignment's.
-        """
         for exercise in self.exercises:
             if exercise not in assignment.points:
                 raise BadAssignment(
                     f"{exercise} is not an exercise of {assignment.name}: "
                     f"{meant(exercise, assignment.points)}"
                 )
-        chosen = {
-            "seed": 1 + secrets.randbelow(SEEDS - 1) if self.seed is None else self.seed,
-            "exercises": tuple(sorted(set(self.exercises))),
-        }
+        exercises = tuple(sorted(set(self.exercises)))
+        seed = 1 + secrets.randbelow(SEEDS - 1) if self.seed is None else self.seed
         return Settings(
             assignment=str(assignment.root),
             reuses_seed=self.seed is not None,
-            suite_hash="",
-            **self.as_json() | chosen,
+            suite_hash=suite_hash(assignment, exercises),
+            **self.as_json() | {"seed": seed, "exercises": exercises},
         )
-
-
-def hashed(settings: Settings, assignment: Assignment) -> Settings:
-    """Returns the settings with the hashes of the tests."""
-    hashes = hashes_by_test(assignment, settings.exercises)
-    suite = suite_hash(assignment, hashes, settings.exercises)
-    return replace(settings, suite_hash=suite, test_hashes=hashes)
 
 
 def chosen_otherwise(now: Options, earlier: Options) -> list[str]:
@@ -117,21 +100,12 @@ def _listed(exercises: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Task(PlainData):
-    """A submission that needs a grade: its place in the class, its hash, its cache key.
-
-    `kept` are the verdicts of an earlier grade that stand; only the other tests are run. `carried`
-    are the points that came back in that grade, `wrong` the tests that went wrong. `late_import` is
-    the message about an import that took too long: the submission is not imported again.
-    """
+    """A submission that needs a grade: its place in the class, its hash, its cache key."""
 
     entry: Entry
     position: int
     submission_hash: str
     key: str
-    kept: tuple[Verdict, ...] = ()
-    carried: tuple[Carried, ...] = ()
-    wrong: Mapping[str, Status] | None = None
-    late_import: str | None = None
 
     @property
     def without_people(self) -> Task:

@@ -117,7 +117,7 @@ def _can_be_named(parts: Sequence[str]) -> bool:
 class SourceFile:
     """A file of a submission: its path in the copy, its place now, and its size in bytes.
 
-    `place` is relative to the surveyed folder; for a link it is the place of the target.
+    `place` is relative to the surveyed folder.
     """
 
     parts: Parts
@@ -228,25 +228,15 @@ class _Walk:
         return sorted(items, key=lambda item: item.name)
 
     def _file(self, parts: Parts, item: FolderItem) -> SourceFile | None:
-        """Returns the regular file that an item is, or links to inside the folder."""
-        place = parts
-        if item.is_link:
-            try:
-                place = self._folder.led_to(parts)
-                item = self._folder.item(place)
-            except (OSError, ValueError):  # a link to the top itself, or out of it
-                item = FolderItem(item.name, 0, 0)
-            if not item.is_file:
-                self._admission.leave_out("links to folders or out of it", "/".join(parts))
-                return None
+        """Returns the regular file that an item is, if it is one."""
         if item.mode == 0:
             self._admission.leave_out(_NO_PERMISSION, "/".join(parts))
             return None
         if not item.is_file:
             kind = kind_in_words(item.mode)
-            self._admission.leave_out("neither files nor folders", f"{'/'.join(parts)} ({kind})")
+            self._admission.leave_out("links and special files", f"{'/'.join(parts)} ({kind})")
             return None
-        return SourceFile(parts, place, item.size)
+        return SourceFile(parts, parts, item.size)
 
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

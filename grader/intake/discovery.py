@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.core.names import natural_order, nearest, printable, several
+from grader.core.names import natural_order, printable, several
 from grader.core.text import quantity
 from grader.intake.archives import ARCHIVES, READABLE
 from grader.intake.downloads import (
@@ -23,12 +21,10 @@ from grader.intake.downloads import (
 )
 from grader.intake.entry import Discovery, Entry, NothingToGrade, Skipped
 from grader.intake.gradescope import gradescope_export
-from grader.intake.limits import CODE, MIB, is_clutter_item
-from grader.intake.open_folder import is_file_at, kind_in_words, read_bounded
+from grader.intake.limits import CODE, is_clutter_item
+from grader.intake.open_folder import is_file_at, kind_in_words
 
 _SUFFIXES = tuple(sorted((*ARCHIVES, *CODE), key=len, reverse=True))
-# An adapter's definition in a Python file or in a cell of a notebook.
-_DEFINED = re.compile(rb'(?:^|"|\\n)def (run_\w+)', re.MULTILINE)
 _PLATFORMS = (gradescope_export, moodle_download, canvas_download, classroom_clones)
 
 
@@ -127,26 +123,10 @@ def _one_folder(path: Path, adapters: str) -> Discovery | None:
         or (entry.name.lower().endswith(READABLE) and entry.is_file())
         for entry in _listed(path)
     ]
-    if sum(others) > 1 or _are_rivals(path, adapters):
+    if sum(others) > 1:
         return None
     note = f"{_shown(path)} has {adapters} in it and is graded as one submission."
     return Discovery((single(path),), notes=(note,))
-
-
-def _are_rivals(folder: Path, adapters: str) -> bool:
-    """Returns whether most code files beside the adapters, at least two, define the same adapter.
-
-    The modules of one program rarely do, and a single file among those of a class may be called
-    `adapters.py`. Names with `get_` are left out: a program's scripts often share a `get_batch`.
-    """
-    named = (Path(entry.path) for entry in _listed(folder) if entry.name != adapters)
-    files = [path for path in named if path.name.lower().endswith(CODE) and is_file_at(path)]
-    defined = Counter[bytes]()
-    for file in files:
-        with contextlib.suppress(OSError):
-            defined.update({*_DEFINED.findall(read_bounded(file, MIB))})
-    most = max(defined.values(), default=0)
-    return most > 1 and 2 * most > len(files)
 
 
 def _folder_of_submissions(path: Path, results: Path | None) -> Discovery:
@@ -207,7 +187,7 @@ def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
         while (name := f"{entry.name}-{number}") in taken:
             number += 1
         taken[name] += 1
-        named.append(dataclasses.replace(entry, name=name, shared_name=entry.name))
+        named.append(dataclasses.replace(entry, name=name))
         notes.append(
             f"The name {entry.name} was handed in more than once: it stands for "
             f"{_shown(first[entry.name].path)}, and {name} for {_shown(entry.path)}."
@@ -228,19 +208,9 @@ def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise NothingToGrade(f"{_shown(path)} does not exist: {_meant(path)}") from error
+        raise NothingToGrade(f"{_shown(path)} does not exist: check the path") from error
     except OSError as error:
         raise NothingToGrade(f"{_shown(path)} cannot be read: {error.strerror}") from error
-
-
-def _meant(path: Path) -> str:
-    """Returns a question with the nearest spelling of a path, or advice to check the path."""
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        there = next(parent for parent in path.parents if parent.is_dir())
-        missing, *below = path.relative_to(there).parts
-        if near := nearest(missing, (entry.name for entry in _listed(there))):
-            return f"did you mean {_shown(there.joinpath(near, *below))}?"
-    return "check the path"
 
 
 def _is_submission_file(name: str, mode: int) -> bool:

@@ -35,7 +35,7 @@ class Entry(PlainData):
 
     A submission that came from another machine carries what was found there: `left_out` are
     sentences, `refused` says why nothing of it can be graded. `named_only` means that only the
-    name says whose submission it is. `shared_name` is the name without its number, if it has one.
+    name says whose submission it is.
     """
 
     name: str
@@ -48,7 +48,6 @@ class Entry(PlainData):
     left_out: tuple[str, ...] = ()
     refused: str = ""
     named_only: bool = False
-    shared_name: str = ""
 
     @property
     def downloaded_as(self) -> tuple[str, ...]:
@@ -81,7 +80,7 @@ class Discovery:
     `kinds` has a line for each path on its kind and its content. `notes` are sentences, for example
     on names given twice or a path that is itself a submission. `absentees` are people on the roster
     who handed in nothing. `unsure` are names of submissions, each with the reason why its author is
-    not certain. `kept` are names of submissions graded before whose grades stay.
+    not certain.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -90,7 +89,6 @@ class Discovery:
     kinds: tuple[str, ...] = ()
     absentees: tuple[Author, ...] = ()
     unsure: tuple[tuple[str, str], ...] = ()
-    kept: tuple[str, ...] = ()
 
 
 class NothingToGrade(Refusal, ValueError):

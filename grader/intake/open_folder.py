@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -102,7 +101,6 @@ def _must_be_regular(status: os.stat_result) -> None:
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DEEPEST = 64  # folders; each keeps a descriptor open while a folder below it is read
-_MOST_STEPS = 20_000  # for all links together; an ordinary link takes a handful
 
 Parts = tuple[str, ...]
 
@@ -143,7 +141,6 @@ class OpenFolder:
         # The names down to the folder that was used last.
         self._names: list[str] = []
         self._descriptors = [self._top]
-        self._steps_left = _MOST_STEPS
 
     def __enter__(self) -> Self:
         return self
@@ -172,38 +169,6 @@ class OpenFolder:
     def folder(self, place: Parts) -> OpenFolder:
         """Returns a folder inside this one, opened on its own."""
         return OpenFolder(".", self._at(place))
-
-    def led_to(self, place: Parts) -> Parts:
-        """Returns the target of a chain of links, none of which leaves this folder."""
-        *way, name = place
-        ahead = deque([name])
-        while ahead:
-            name = ahead.popleft()
-            self._steps_left -= 1
-            if self._steps_left < 0 or (name == ".." and not way):
-                raise OSError(errno.ELOOP, "a link that leads out of the folder, or too far")
-            if name == "..":
-                way.pop()
-            elif name not in ("", "."):
-                text = self._text_of_link((*way, name))
-                if text is None:
-                    way.append(name)
-                else:
-                    ahead.extendleft(reversed(text.split("/")))
-        return tuple(way)
-
-    def _text_of_link(self, place: Parts) -> str | None:
-        """Returns the target of a link, or None if the place holds no link."""
-        *above, name = place
-        try:
-            text = os.readlink(name, dir_fd=self._at(tuple(above)))
-        except OSError as error:
-            if error.errno == errno.EINVAL:
-                return None
-            raise
-        if text.startswith("/"):
-            raise OSError(errno.EXDEV, "a link that leads out of the folder")
-        return text
 
     def _at(self, place: Parts) -> int:
         """Returns the descriptor of a folder, which is open until the next one is used."""

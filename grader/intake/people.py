@@ -191,7 +191,6 @@ def attribute(entries: Sequence[Entry], people: Sequence[Person]) -> Attribution
     several people, or one by id and another by name, gets no author: no grade goes to a stranger.
     """
     directory = _Directory(people)
-    entries = directory.with_accounts(entries)
     claimed = [directory.authors_of(entry) for entry in entries]
     columns = Counter(
         column
@@ -308,30 +307,6 @@ class _Directory:
             return 0
         is_exact = normalised(author.id) in self._ids or normalised(author.email) in self._emails
         return 2 if is_exact else 1
-
-    def with_accounts(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Returns the entries; a clone's author is the account after the assignment's name.
-
-        Both names may have hyphens. The assignment's name is the common beginning of all clones
-        that is followed by the most accounts on the roster.
-        """
-        clones = [entry for entry in entries if _is_clone(entry)]
-        first = clones[0].name if clones else ""
-        prefixes = [first[: hyphen.end()] for hyphen in re.finditer("-", first)]
-        shared = [one for one in prefixes if all(entry.name.startswith(one) for entry in clones)]
-        known = {
-            prefix: sum(normalised(entry.name[len(prefix) :]) in self._users for entry in clones)
-            for prefix in shared
-        }
-        if not any(known.values()):
-            return [*entries]
-        prefix = max(shared, key=lambda one: (known[one], -len(one)))
-        return [
-            dataclasses.replace(entry, authors=(Author(id=entry.name[len(prefix) :]),))
-            if _is_clone(entry)
-            else entry
-            for entry in entries
-        ]
 
     def _by_label(self, label: str) -> Person | None:
         """Returns the person whose id, address, account or name is the submission's name.

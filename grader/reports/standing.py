@@ -54,7 +54,7 @@ def causes_of(verdicts: Iterable[Verdict], carried: Iterable[Carried] = ()) -> t
             more = points_of(whole - gates[test.exercise].counted_of(whole))
             failed[place] = replace(test, lost=total((test.lost, more)))
     short = {verdict.exercise for verdict in judged if verdict.score < verdict.max_score}
-    builds_on = {one.exercise: one.roots for one in carried if one.exercise not in short}
+    builds_on = {one.exercise: (one.root,) for one in carried if one.exercise not in short}
     return causes(failed, [verdict.exercise for verdict in judged], builds_on)
 
 

@@ -146,12 +146,6 @@ CREATE TABLE evidence (
     submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,
     data BLOB NOT NULL
 );
-CREATE TABLE suite_test (
-    suite_hash TEXT NOT NULL,
-    test TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    PRIMARY KEY (suite_hash, test)
-) WITHOUT ROWID;
 CREATE TABLE lacking (
     submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
     name TEXT NOT NULL,

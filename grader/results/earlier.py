@@ -1,4 +1,4 @@
-"""The parts of an earlier grade that stand in the next one: verdicts and words.
+"""The words about an earlier grade, which may stand in the next one.
 
 The names of wrong answers and the imports of a submission are written here as well.
 """
@@ -7,59 +7,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from grader.core.explanation import PENDING, WrongAnswers
 from grader.core.submission import Imports
-from grader.core.verdict import Carried, Diagnosis, GradeStatus, Status, Verdict
+from grader.core.verdict import Diagnosis
 from grader.results.database import set_value, value_of
 from grader.results.rows import (
-    CARRIED,
     OF_WORDS,
-    REACHED,
-    Test,
-    verdict_of,
     well_formed,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierGrade:
-    """A complete grade without a message about the whole submission.
-
-    `key` is a hash of all that it depended on. `verdicts` are as the judge reached them, without
-    words. `late_import` is the message about a submission whose import took too long. No test of it
-    was run, and all have the same verdict.
-    """
-
-    key: str
-    suite_hash: str
-    verdicts: tuple[Verdict, ...]
-    carried: tuple[Carried, ...] = ()
-    late_import: str | None = None
-
-
-def read_earlier(
-    database: sqlite3.Connection, tests: Mapping[int, Test], name: str
-) -> EarlierGrade | None:
-    """Returns the grade of a submission, if some of its verdicts can stand without the others."""
-    row = database.execute(
-        "SELECT number, key, suite_hash, status, message FROM submission WHERE name = ? "
-        "AND finished AND (status = 'graded' AND message IS NULL OR status = 'unreadable')",
-        (well_formed(name),),
-    ).fetchone()
-    if row is None:
-        return None
-    number, key, suite_hash, status, message = row
-    reached = database.execute(REACHED, (number,))
-    verdicts = tuple(verdict_of(tests, it) for it in reached)
-    carried = tuple(Carried(*it) for it in database.execute(CARRIED, (number,)))
-    if status == GradeStatus.GRADED:
-        return EarlierGrade(key, suite_hash, verdicts, carried)
-    is_late = {verdict.status for verdict in verdicts} == {Status.TIMEOUT}
-    return EarlierGrade(key, suite_hash, verdicts, late_import=message) if is_late else None
 
 
 def clear_for_next(database: sqlite3.Connection, name: str, keeps_words: bool) -> list[Any]:
@@ -81,11 +39,6 @@ def clear_for_next(database: sqlite3.Connection, name: str, keeps_words: bool) -
     for table in ("words", "verdict", "note", "carried", "lacking"):
         database.execute(f"DELETE FROM {table} WHERE submission = ?", (number,))
     return words
-
-
-def went_wrong(verdicts: Iterable[Verdict]) -> dict[str, Status]:
-    """Returns the tests that did not pass, with their statuses: these need words."""
-    return {one.id: one.status for one in verdicts if one.status is not Status.PASSED}
 
 
 _ADD_WRONG = "INSERT OR REPLACE INTO wrong_answers (submission, place, data) VALUES (?, ?, ?)"

@@ -45,11 +45,6 @@ VERDICTS = (
     "duration_s FROM verdict LEFT JOIN words USING (submission, place) "
     "WHERE verdict.submission = ? ORDER BY verdict.place"
 )
-# The same, as the judge reached them, without words.
-REACHED = (
-    f"SELECT test, status, score, message, {', '.join(_ERRORS)}, NULL, NULL, NULL, NULL, NULL, "
-    "NULL, duration_s FROM verdict WHERE submission = ? ORDER BY place"
-)
 OF_A_TEST = "id, exercise, aspect, max_score, visibility"
 ADD_TEST = f"INSERT INTO test ({OF_A_TEST}) VALUES (?, ?, ?, ?, ?)"
 _STORED = f"{_OF_A_GRADE}, position, key, finished"

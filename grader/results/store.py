@@ -8,13 +8,13 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import Words
-from grader.core.verdict import Grade, Status
+from grader.core.verdict import Grade
 from grader.results.database import (
     FILE,
     StoreError,
@@ -32,17 +32,14 @@ from grader.results.database import (
     value_of,
 )
 from grader.results.earlier import (
-    EarlierGrade,
     NamedAnswers,
     clear_for_next,
     forget_names,
-    read_earlier,
-    went_wrong,
     write_imports,
     write_names,
     write_wrong_answers,
 )
-from grader.results.results import Results, numbered_tests
+from grader.results.results import Results
 from grader.results.rows import (
     ADD_CARRIED,
     ADD_EVIDENCE,
@@ -64,7 +61,7 @@ from grader.results.rows import (
 )
 
 _OF_GRADES = (
-    "suite_test", "lacking", "carried", "wrong_answers", "evidence", "note", "words",
+    "lacking", "carried", "wrong_answers", "evidence", "note", "words",
     "verdict", "submission", "test",
 )  # fmt: skip
 _NUMBERED = "SELECT number FROM submission WHERE name = ?"
@@ -170,29 +167,6 @@ class Store(Results):
         with self._one_at_a_time, reading(self.file):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
-    def earlier(self, submission: str) -> EarlierGrade | None:
-        """Returns a submission's grade, if some of its verdicts can stand without the others."""
-        with self._one_at_a_time, reading(self.file):
-            return read_earlier(self._database, numbered_tests(self._database), submission)
-
-    def test_hashes(self, suite_hash: str) -> dict[str, str]:
-        """Returns the hashes that `set_test_hashes` stored for a suite; none if unknown."""
-        with self._one_at_a_time, reading(self.file):
-            of_one = "SELECT test, hash FROM suite_test WHERE suite_hash = ?"
-            return dict(self._database.execute(of_one, (suite_hash,)))
-
-    def set_test_hashes(self, suite_hash: str, hashes: Mapping[str, str]) -> None:
-        """Stores the hashes of the parts that the verdicts on each test of a suite depend on."""
-        if self.test_hashes(suite_hash) != hashes:
-            with self._change() as database:
-                # No grade depends on these suites any longer.
-                database.execute(
-                    "DELETE FROM suite_test WHERE suite_hash NOT IN "
-                    "(SELECT suite_hash FROM submission)"
-                )
-                rows = [(suite_hash, test, digest) for test, digest in hashes.items()]
-                database.executemany("INSERT OR IGNORE INTO suite_test VALUES (?, ?, ?)", rows)
-
     def lacking(self) -> dict[str, set[str]]:
         """Returns the packages that were not installed for a submission, by its name."""
         with self._one_at_a_time, reading(self.file):
@@ -201,18 +175,15 @@ class Store(Results):
                 found.setdefault(name, set()).add(package)
             return found
 
-    def add(
-        self, grade: Grade, key: str, position: int, wrong: Mapping[str, Status] | None = None
-    ) -> None:
+    def add(self, grade: Grade, key: str, position: int, keeps_words: bool = False) -> None:
         """Writes a grade in place of the submission's earlier one, if there was one.
 
         `key` is a hash of all that the grade depends on; `position` is the submission's place in
-        the class. The earlier words stand if the same tests went `wrong` in the earlier grade.
+        the class. If it `keeps_words`, those about the earlier grade stand.
         """
         name = well_formed(grade.submission)
-        is_same = wrong is not None and went_wrong(grade.tests) == wrong
         with self._change() as database:
-            words = clear_for_next(database, name, is_same)
+            words = clear_for_next(database, name, keeps_words)
             tail = (position, key, grade.is_complete, grade.unexplained)
             database.execute(ADD_SUBMISSION, submission_row(grade) + tail)
             (number,) = database.execute(_NUMBERED, (name,)).fetchone()

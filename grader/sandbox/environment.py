@@ -16,7 +16,6 @@ from grader.core.text import plain
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
-from grader.intake.archives import READABLE
 from grader.testing.outcome import StudentFault
 from grader.worker.packages import is_installed
 
@@ -32,13 +31,12 @@ class Environment:
     """A check of the packages that a worker reports as missing.
 
     `lacking` holds those that are really not installed, and are not modules of the assignment or of
-    the submission in `root`. `notes` say which of its files were left out.
+    the submission in `root`.
     """
 
-    def __init__(self, assignment: Assignment, root: Path, notes: Sequence[str] = ()) -> None:
+    def __init__(self, assignment: Assignment, root: Path) -> None:
         self._assignment = assignment
         self._root = root
-        self._notes = notes
         self._looked_up: dict[str, bool] = {}
         self.lacking: dict[str, None] = {}
         self._absent: list[str] = []
@@ -66,32 +64,12 @@ class Environment:
         missing = _MISSING_FILE.search(raised.message) if is_file else None
         names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
         place = next((place for name in names if (place := self._place(name))), None)
-        if raised.remark:
+        if raised.remark or place is None:
             return raised
-        if place is None:
-            remark = self._not_opened(module) if module else self._left_out(names)
-            return dataclasses.replace(raised, remark=remark)
         why = "imports are" if module else "a path is"
         folders = "adapters' folder and those above it" if module else "folder that was handed in"
         said = f"It was handed in as {plain(place)}: {why} looked up from the {folders}."
         return dataclasses.replace(raised, remark=said)
-
-    def _not_opened(self, module: str) -> str:
-        """Returns a sentence about an archive with a module's name."""
-        archives = (self._place(f"{module}{suffix}") for suffix in READABLE)
-        archive = next(filter(None, archives), None)
-        if archive is None:
-            return ""
-        return f"{plain(archive)} is an archive, and was not opened: hand in what it holds."
-
-    def _left_out(self, names: Iterable[str]) -> str:
-        """Returns the note that says why a file of such a name was left out."""
-        for name in names:
-            whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
-            for note in self._notes:
-                if note.startswith("Left out (") and whole.search(note.partition("): ")[2]):
-                    return note
-        return ""
 
     def _place(self, name: str) -> str | None:
         """Returns the path of a file or folder of that name in the submission, if there is one."""

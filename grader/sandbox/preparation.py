@@ -108,7 +108,7 @@ class SubmissionPreparation:
                 limits,
                 folder,
                 Uses(self._assignment.forbidden, submission.root),
-                Environment(self._assignment, submission.root, submission.notes),
+                Environment(self._assignment, submission.root),
                 self._familiar,
                 self._wording,
             )

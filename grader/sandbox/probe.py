@@ -21,10 +21,8 @@ from grader.testing.outcome_cache import decoded
 
 _MEGABYTE = 1 << 20
 ALLOWED = Allowance(256 * _MEGABYTE, disk=48 * _MEGABYTE, files=500, cpu_seconds=4)
-# Twice what is allowed, plus what measuring may miss. Without control groups, memory that the
-# kernel holds for a process comes on top of the process's own.
+# Twice what is allowed, plus what measuring may miss.
 TOO_MUCH_MEMORY = 2 * ALLOWED.memory + 64 * _MEGABYTE
-TOO_MUCH_OF_THE_KERNEL = ALLOWED.memory + 64 * _MEGABYTE
 TOO_MUCH_DISK = 2 * ALLOWED.disk + 32 * _MEGABYTE
 _TOO_MANY_FILES, _TOO_MANY_THREADS, _TOO_MANY_SECONDS = 2 * ALLOWED.files, 1000, 12
 _PATIENCE = Patience(30.0, 90.0)
@@ -61,8 +59,7 @@ def _each(
 
 
 # One or two for each layer that a machine may lack; further ways to try a layer are in
-# `tests/harness/sandbox/attempts`. Each way to take memory meets another bound where there is no
-# control group: that on data, the filter, the watch, that on addresses.
+# `tests/harness/sandbox/attempts`.
 TRIALS = (
     ProbeTrial("filesystem", "read /etc/passwd", "run_read_the_system"),
     ProbeTrial("filesystem", "read a file beside its own folder", "run_read_beside"),
@@ -82,20 +79,8 @@ TRIALS = (
         "namespaces", needs="files", size_of_a_file_elsewhere="ask the size of a file elsewhere"
     ),
     *_each("namespaces", needs="process ids", other_processes="find other processes by number"),
-    *_each(
-        "memory",
-        TOO_MUCH_MEMORY,
-        memory="take twice its memory",
-        memory_forgotten="hold shared memory out of sight",
-        memory_read_only="hold memory that is read-only",
-    ),
-    *_each("memory", TOO_MUCH_OF_THE_KERNEL, memory_of_page_tables="have page tables take it"),
-    *_each(
-        "disk",
-        TOO_MUCH_DISK,
-        disk="write twice what it may",
-        disk_unlinked="hold files without a name",
-    ),
+    *_each("memory", TOO_MUCH_MEMORY, memory="take twice its memory"),
+    *_each("disk", TOO_MUCH_DISK, disk="write twice what it may"),
     *_each("disk", _TOO_MANY_FILES, files="make twice the files that it may"),
     ProbeTrial("threads", "start a thread", "run_thread", _TAKING, wanted=True),
     *_each("threads", _TOO_MANY_THREADS, threads="start a thousand threads"),

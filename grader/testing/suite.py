@@ -128,15 +128,6 @@ class Test:
         own = [frame.lineno for frame in passed if Path(frame.filename).match(file)]
         return f"{file}:{own[-1]}" if own else ""
 
-    def again(self, verdict: Verdict) -> Verdict:
-        """Returns an earlier verdict on this test, with its current points and settings."""
-        return verdict._replace(
-            score=self.points if verdict.status is Status.PASSED else 0.0,
-            max_score=self.points,
-            visibility=self.visibility,
-            aspect=self.aspect,
-        )
-
     def verdict(
         self, status: Status, message: str | None, measurement: Measurement | None = None
     ) -> Verdict:

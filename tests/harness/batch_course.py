@@ -58,10 +58,8 @@ class Jobs:
     def _grade(self, task: Task) -> Grade:
         assert self.settings is not None
         source = (task.entry.path / "adapters.py").read_text()
-        kept = {one.id: one for one in task.kept}
         tests = tuple(
-            kept.get(test)
-            or a_verdict(
+            a_verdict(
                 "run_double" if test == DOUBLES else "run_count",
                 0.0 if test.partition("::")[2] in source else 1.0,
                 1.0,

@@ -40,7 +40,7 @@ def laid_out(folder: Path, members: Members) -> Path:
 def batch(
     assignment: Path, paths: Sequence[Path], out: Path, people: Sequence[Person] = ()
 ) -> Discovery:
-    """Runs a batch without its grading; returns the class as it is graded."""
+    """Runs a batch without its grading; returns the class."""
     found = discover(paths)
     if people:
         found = attribute(found.entries, people).applied_to(found)
@@ -49,7 +49,7 @@ def batch(
     with open_batch(found, paths, out, course, Options(seed=7)) as opened:
         for task in opened.waiting:
             opened._stored(_graded(task, out.parent / "copy", suite))
-        return opened.discovery
+    return found
 
 
 def _graded(task: Task, copy: Path, suite: str) -> GradedTask:

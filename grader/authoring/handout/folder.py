@@ -33,7 +33,6 @@ from grader.testing.course import in_building_order, load_foundations
 _ABOUT = '"""Holds the types of the adapters, as they were handed out: leave this file as it is."""'
 _NAME = re.compile(r"[^\W\d]\w*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def frozen_contract(adapters: str) -> str:
@@ -59,11 +58,9 @@ def _needed(body: list[ast.stmt]) -> set[ast.stmt]:
     """Returns the adapters and the top-level statements that set the names they use."""
     kept = {one for one in body if any(map(is_adapter, _bound(one)))}
     kept |= {one for one in body if isinstance(one, ast.ImportFrom) and _is_for_all(one)}
-    imported = {name for one in body if isinstance(one, _IMPORTS) for name in _bound(one)}
     while True:
         used = {name for one in kept for name in _used(one)}
-        own = used - imported
-        more = {one for one in body if used & {*_bound(one)} or own & {*_changed(one)}} - kept
+        more = {one for one in body if used & {*_bound(one)}} - kept
         if not more:
             return kept
         kept |= more
@@ -82,19 +79,6 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             yield (node.asname or node.name).split(".")[0]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
-
-
-def _changed(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names whose values a statement changes: `sizes["d"] = 8`, `sizes.update(d=8)`."""
-    for node in ast.walk(statement):
-        called = node.value if isinstance(node, ast.Expr) else None
-        place = called.func if isinstance(called, ast.Call) else node
-        if called is None and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            continue
-        while isinstance(place, ast.Attribute | ast.Subscript):
-            place = place.value
-        if isinstance(place, ast.Name):
-            yield place.id
 
 
 def _used(statement: ast.stmt) -> Iterator[str]:

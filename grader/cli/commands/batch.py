@@ -29,7 +29,6 @@ from grader.cli.progress import ExplainingProgress, ProgressBar
 from grader.core.assignment import find_assignment
 from grader.core.names import natural_order, several
 from grader.core.text import points, quantity
-from grader.core.verdict import name_of_test
 from grader.grading.batch import Batch, open_batch, open_explanations
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
@@ -102,13 +101,13 @@ def batch(
             chosen_pools(scheduler, jobs, say, require_isolation, waits=say) as pools,
             open_batch(discovery, paths, out, assignment, options, fresh) as opened,
         ):
-            say_what_was_found(opened.discovery)
+            say_what_was_found(discovery)
             if attribution is not None:
                 known = Store.read(out)
                 absent = absent_in_words(known, readable_settling(known))
                 say_who_handed_in(attribution, absent)
             _say_what_is_left(opened)
-            waiting = [task.entry for task in opened.waiting if not task.kept]
+            waiting = [task.entry for task in opened.waiting]
             say_missing_packages(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
             _say_whose_points_changed(opened)
@@ -126,7 +125,7 @@ def batch(
 def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
     layers = set[str]()
     not_preloaded: dict[str, str] = {}
-    called = {one.name: labelled(one.name, one.authors) for one in opened.discovery.entries}
+    called = {one.name: labelled(one.name, one.authors) for one in opened.entries}
     with (
         ProgressBar("grading", begins=bool(opened.waiting)) as grading,
         ExplainingProgress() as explaining,
@@ -147,18 +146,6 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
         say(sentence)
 
 
-def _say_what_is_asked_again(opened: Batch, again: int) -> None:
-    """Reports how many graded submissions need tests again, and how many are unchanged or new."""
-    tests = [name_of_test(name) for name in opened.changed if name]
-    asked = f"run again for them: {several(tests)} alone" if tests else "points change alone"
-    said = [f"{again} graded before: {asked}"]
-    if opened.kept:
-        said.append(f"{opened.kept} graded before and unchanged")
-    if whole := [task.entry.name for task in opened.waiting if not task.kept]:
-        said.append(f"{len(whole)} to grade as a whole: {several(whole)}")
-    say("; ".join(said))
-
-
 def _say_whose_points_changed(opened: Batch) -> None:
     moved = [
         f"{name} {points(before)} -> {points(now)}" for name, (before, now) in opened.moved.items()
@@ -172,9 +159,7 @@ def _say_what_is_left(opened: Batch) -> None:
     if opened.forgotten:
         gone = several(opened.forgotten)
         say(f"no longer handed in, and removed from the results: {gone}")
-    if again := sum(bool(task.kept) for task in opened.waiting):
-        _say_what_is_asked_again(opened, again)
-    elif opened.kept:
+    if opened.kept:
         say(f"{opened.kept} graded before and unchanged; {len(opened.waiting)} to grade")
     elif opened.is_regrade:
         say("everything changed since the last run: every submission is graded again")

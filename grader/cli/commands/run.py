@@ -25,7 +25,6 @@ from grader.cli.options import (
 )
 from grader.core.points import hundredths
 from grader.core.verdict import Grade, GradeStatus
-from grader.grading.job.lines import COMMAND, StartedEarly
 from grader.grading.options import require_isolation as require_every_layer
 from grader.reports.export.gradescope import (
     Display,
@@ -98,8 +97,6 @@ def run(
         raise click.UsageError("--format github prints commands for the runner: leave out --out")
     display = Display(_total(metadata), VisibleWhen(hidden_tests), leaderboard)
     with contextlib.ExitStack() as stack:
-        early = stack.enter_context(StartedEarly(COMMAND))
-        # The job loads torch from here on; import the other modules meanwhile.
         from rich.console import Console
 
         from grader.cli.ci_output import LiveResults, tell_github
@@ -118,7 +115,7 @@ def run(
             wanted = options.exercises or tuple(assignment.points)
             live.expect({name: p for name, p in assignment.points.items() if name in wanted})
         follow = live.add if live else None
-        grade = graded_alone(single(path), assignment, options, not no_explain, follow, early)
+        grade = graded_alone(single(path), assignment, options, not no_explain, follow)
         if live:
             live.finish(results(grade, display))
         elif form == "github":

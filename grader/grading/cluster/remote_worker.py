@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import queue
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Future, wait
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,15 +20,9 @@ from distributed import Worker, WorkerPlugin, get_worker
 from grader.core.assignment import BadAssignment, Settings
 from grader.core.files import remove, removed_afterwards
 from grader.grading.cluster.bundle import RemoteRequest, packed_reply, unpacked_assignment, versions
-from grader.grading.coordinator import grade_with_retry
-from grader.grading.job.client import JobClient
-from grader.grading.options import (
-    AnyTask,
-    Explained,
-    ExplanationTask,
-    GradedTask,
-    require_isolation,
-)
+from grader.grading.coordinator import Coordinator
+from grader.grading.job.client import JobLost
+from grader.grading.options import ExplanationTask, require_isolation
 from grader.intake.copying import CopyFailed
 from grader.intake.package import unpack
 
@@ -122,91 +113,11 @@ class RemoteWorkers:
             self._open[address].sent -= 1
 
 
-# A killed batch closes no remote worker: after this time without a request, an idle job ends by
-# itself, and the last one removes the assignment.
+# A killed batch closes no remote worker: after this time without a request, a remote worker ends
+# its jobs and removes the assignment by itself.
 _IDLE_SECONDS = 600.0
-_END_SECONDS = 20.0
 # The number of submissions is unknown; a cluster gets many.
 _EXPECTED = 1000
-
-
-Result = GradedTask | Explained
-
-
-class JobEnded(Exception):
-    """A job ended before it carried out an order."""
-
-
-class RemoteJob:
-    """A job that is started with the first submission, and again after a long rest.
-
-    The system ends a job with the thread that started it. Dask's threads come and go, so each job
-    has a thread of its own.
-    """
-
-    def __init__(self, settings: Settings, when_idle: Callable[[], None]) -> None:
-        self._settings = settings
-        self._when_idle = when_idle
-        self._client = JobClient(settings, _EXPECTED)
-        self._orders: queue.SimpleQueue[tuple[AnyTask, Future[Result]] | None] = queue.SimpleQueue()
-        self._stopping = threading.Event()
-        self._is_grading = False
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def fulfil(self, task: AnyTask) -> Result:
-        """Returns the grade of a submission, or the words for one.
-
-        Raises:
-            BadAssignment: if the assignment's tests cannot be run.
-            JobEnded: if the job ended meanwhile.
-        """
-        result: Future[Result] = Future()
-        self._orders.put((task, result))
-        while not result.done() and self._thread.is_alive():
-            wait([result], timeout=1)
-        if not result.done():  # the job ended before this order's turn
-            result.set_exception(JobEnded())
-        return result.result()
-
-    def end(self) -> None:
-        """Ends the job, even during a submission."""
-        self._stopping.set()
-        self._orders.put(None)
-        deadline = time.monotonic() + _END_SECONDS
-        while self._thread.is_alive() and time.monotonic() < deadline:
-            if self._is_grading:
-                self._client.kill()
-            self._thread.join(0.1)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                order = self._orders.get(timeout=_IDLE_SECONDS)
-            except queue.Empty:
-                self._client.close()
-                self._when_idle()
-                continue
-            if order is None:
-                break
-            self._carry_out(*order)
-        self._client.close()
-
-    def _carry_out(self, task: AnyTask, result: Future[Result]) -> None:
-        self._is_grading = True
-        try:
-            if isinstance(task, ExplanationTask):
-                words = self._client.explain(task.entry, task.grade())
-                result.set_result(Explained(task, words))
-            else:
-                grade = grade_with_retry(self._client, task, self._settings, self._stopping)
-                result.set_result(GradedTask(task, grade))
-        except Exception as problem:  # raised again in fulfil()
-            result.set_exception(problem)
-        finally:
-            self._is_grading = False
-
-
 _ASSIGNMENT = "assignment"
 _CLOSED = "its remote worker is closed"
 
@@ -222,55 +133,64 @@ class RemoteWorker(WorkerPlugin):
         self._folder = folder
         self._lock = threading.Lock()
         self._running = 0
-        self._last_request = time.monotonic()
-        self._jobs = [RemoteJob(settings, self._remove_if_idle) for _ in range(jobs)]
-        # The job that was used last comes first: its judge is warm.
-        self._free: queue.LifoQueue[RemoteJob] = queue.LifoQueue()
-        for job in self._jobs:
-            self._free.put(job)
+        self._coordinator = Coordinator(settings, jobs)
+        # In a thread that lasts: the system ends jobs with the thread that started them.
+        self._coordinator.start(_EXPECTED)
+        self._idle = self._started_timer()
 
     def run(self, request: RemoteRequest) -> dict[str, Any]:
         """Returns the reply to a request: the grade, the words, or why there are none.
 
         Raises:
-            JobEnded: if the assignment was removed, or the job ended meanwhile.
+            JobLost: if the remote worker was closed meanwhile.
         """
         with self._counted(), removed_afterwards(Path(tempfile.mkdtemp(dir=self._folder))) as place:
-            entry = unpack(request.package, request.name, place)
-            job = self._free.get()
+            task = request.task_for(unpack(request.package, request.name, place))
             try:
-                result = job.fulfil(request.task_for(entry))
-                if isinstance(result, Explained):
-                    return {"words": result.words.as_json()}
-                return {"grade": result.grade.as_json(whole=True)}
+                if isinstance(task, ExplanationTask):
+                    (explained,) = self._coordinator.explain([task])
+                    return {"words": explained.words.as_json()}
+                (graded,) = self._coordinator.grade([task])
+                return {"grade": graded.grade.as_json(whole=True)}
             except BadAssignment as problem:
                 return {"stopped": str(problem)}
-            finally:
-                self._free.put(job)
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:
         with self._lock:
             if not self._folder.exists():
-                raise JobEnded
+                raise JobLost(_CLOSED)
             self._running += 1
+            self._idle.cancel()
         try:
             yield
         finally:
             with self._lock:
                 self._running -= 1
-                self._last_request = time.monotonic()
+                if not self._running:
+                    self._idle = self._started_timer()
 
-    def _remove_if_idle(self) -> None:
+    def _started_timer(self) -> threading.Timer:
+        timer = threading.Timer(_IDLE_SECONDS, self._close_if_idle)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _close_if_idle(self) -> None:
         with self._lock:
-            idle = time.monotonic() - self._last_request
-            if not self._running and idle >= _IDLE_SECONDS:
-                remove(self._folder)
+            if self._running:
+                return
+            remove(self._folder)
+        self._coordinator.end(at_once=True)
+
+    def _close(self) -> None:
+        self._idle.cancel()
+        self._coordinator.end(at_once=True)
+        remove(self._folder)
 
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002  # Dask gives it
         """Ends the judges and removes the files; Dask waits for it when its worker closes."""
-        await asyncio.gather(*(asyncio.to_thread(job.end) for job in self._jobs))
-        await asyncio.to_thread(remove, self._folder)
+        await asyncio.to_thread(self._close)
 
 
 async def open_remote_worker(
@@ -325,7 +245,7 @@ def run_request(name: str, row: bytes, content: bytes) -> bytes:
         return packed_reply({"failed": _CLOSED})
     try:
         return packed_reply(remote_worker.run(RemoteRequest.unpacked(row, content)))
-    except JobEnded:
+    except JobLost:
         return packed_reply({"failed": _CLOSED})
     except (CopyFailed, OSError) as problem:
         return packed_reply({"failed": f"it has no room for a submission: {problem}"})

@@ -28,7 +28,6 @@ from grader.grading.job.lines import (
     JobProcess,
     NoJob,
     Role,
-    StartedEarly,
     start_jobs,
 )
 from grader.grading.options import Task
@@ -97,15 +96,10 @@ class JobClient:
         settings: Settings,
         count: int,
         submissions: int,
-        early: StartedEarly | None = None,
     ) -> list[JobClient]:
-        """Starts `count` jobs that share one collection of tests, and returns them.
-
-        A single job may have been started `early`.
-        """
+        """Starts `count` jobs that share one collection of tests, and returns them."""
         clients = [cls(settings, submissions) for _ in range(count)]
-        taken = early.take() if early and count == 1 else None
-        processes = [taken] if taken else start_jobs(cls.command, count)
+        processes = start_jobs(cls.command, count)
         for client, process in zip(clients, processes, strict=True):
             client._process = process
         clients[0]._tell_settings()

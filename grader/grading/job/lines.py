@@ -158,27 +158,6 @@ class JobProcess:
         return False
 
 
-class StartedEarly(contextlib.AbstractContextManager["StartedEarly"]):
-    """A job that loads torch before its settings are known; a context manager.
-
-    The context manager ends the job unless a caller takes it.
-    """
-
-    def __init__(self, command: Sequence[str]) -> None:
-        (job,) = start_jobs(command, 1)
-        self._job: JobProcess | None = job
-
-    def take(self) -> JobProcess | None:
-        """Returns the job to the first caller, who has to end it; later callers get None."""
-        job, self._job = self._job, None
-        return job
-
-    def __exit__(self, *_: object) -> None:
-        if (job := self.take()) is not None:
-            job.kill()
-            job.end()
-
-
 def start_jobs(command: Sequence[str], count: int) -> list[JobProcess]:
     """Starts `count` jobs that share one collection of tests.
 

@@ -8,13 +8,11 @@ Other rules reduce the points of a test: wrong values of its exercise, and forbi
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.core.points import (
-    OF_THE_VALUES,
     TAKEN_OFF,
     WISH,
     Gate,
@@ -26,7 +24,7 @@ from grader.core.text import plain
 from grader.core.verdict import TELLING_ASPECTS, Aspect, Carried, Status, Verdict
 from grader.grading.judge.variants import Variants, Way, tells
 from grader.sandbox.claims import Uses
-from grader.testing.course import AND, Foundations
+from grader.testing.course import Foundations
 from grader.testing.outcome import uses_in_words
 from grader.testing.outcome_cache import AnsweredCall, Ask
 
@@ -50,14 +48,6 @@ def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
             yield verdict._replace(score=score, message=remarked(verdict.message, gate.remark))
         else:
             yield verdict
-
-
-def ungated(verdict: Verdict) -> Verdict:
-    """Returns a verdict without the remark of `gated`; its points stay the same."""
-    *others, last = (verdict.message or "").split("\n")
-    if not last.endswith(OF_THE_VALUES):
-        return verdict
-    return verdict._replace(message="\n".join(others) or None)
 
 
 def remarked(message: str | None, remark: str) -> str:
@@ -119,33 +109,12 @@ class CarriedPoints:
     """A way of making a mistake that gives every answer of an exercise.
 
     `tests` are the failed tests that would pass if the mistake counted as right. `root` is the
-    exercise at which the mistake is deducted. Two mistakes that are made together have two roots.
+    exercise at which the mistake is deducted.
     """
 
     way: Way
     tests: frozenset[str]
     root: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierVerdicts:
-    """The parts of an earlier grade that stand: its verdicts by test, and its carried points."""
-
-    kept: Mapping[str, Verdict]
-    carried: tuple[Carried, ...]
-
-    def stands(self, verdicts: Sequence[Verdict]) -> bool:
-        """Returns whether the carried points stand, because no test that matters to them changed.
-
-        Tests matter if their exercise is wrong now, or took part in the carried points then.
-        """
-        if not self.kept:
-            return False
-        wrong = {one.exercise for one in verdicts if one.status is Status.FAILED}
-        wrong |= {name for one in self.carried for name in (one.exercise, *one.roots)}
-        known = {name: verdict.max_score for name, verdict in self.kept.items()}
-        concerned = (one for one in verdicts if one.exercise in wrong)
-        return all(known.get(one.id) == one.max_score for one in concerned)
 
 
 @dataclass(slots=True)
@@ -175,8 +144,7 @@ class CarryForward:
 
     def _paid_for(self, exercise: str) -> CarriedPoints | None:
         if exercise not in self._paid:
-            ways = itertools.chain(self._ways_to_the_root(exercise), self._to_two_roots(exercise))
-            self._paid[exercise] = next(ways, None)
+            self._paid[exercise] = next(self._ways_to_the_root(exercise), None)
         return self._paid[exercise]
 
     def _ways_to_the_root(self, exercise: str) -> Iterator[CarriedPoints]:
@@ -186,41 +154,6 @@ class CarryForward:
             root = None if account is None else self._root(mistake, below)
             if account is not None and root is not None:
                 yield replace(account, root=root)
-
-    def _to_two_roots(self, exercise: str) -> Iterator[CarriedPoints]:
-        """Yields pairs of roots, where the exercise builds on two mistakes with a root each.
-
-        At least one of the two mistakes is made alone in an exercise below.
-        """
-        roots = self._roots(exercise)
-        for two in itertools.combinations(self.foundations.mistakes, 2):
-            if roots.keys().isdisjoint(two):
-                continue
-            for account in self._fitting(exercise, self._ways(AND.join(two), exercise)):
-                further = self._where_both_show(AND.join(two), exercise)
-                first, second = (roots.get(mistake, further) for mistake in two)
-                if first and second and first != second:
-                    yield replace(account, root=first + AND + second)
-
-    def _roots(self, exercise: str) -> dict[str, str]:
-        """Returns the roots of mistakes that show alone in exercises that this one builds on.
-
-        Only the plainest way of making a mistake is known in combination with other mistakes.
-        """
-        roots: dict[str, str] = {}
-        for mistake, below in self._shared(exercise):
-            if mistake not in roots and self._is_made_plainly(mistake, exercise, below):
-                root = self._root(mistake, below)
-                roots |= {mistake: root} if root is not None else {}
-        return roots
-
-    def _where_both_show(self, two: str, exercise: str) -> str | None:
-        """Returns an exercise below that shows both mistakes and is the root of one."""
-        for below in self.foundations.builds_on.get(exercise, ()):
-            pays = below in self._failed and self._paid_for(below) is None
-            if pays and any(self._fitting(below, self._ways(two, below))):
-                return below
-        return None
 
     def _shared(self, exercise: str) -> Iterator[tuple[str, str]]:
         """Yields each mistake that an exercise and one below can share, with the exercise below."""
@@ -234,16 +167,6 @@ class CarryForward:
         if further is None:
             return below
         return further.root if further.way.mistake == mistake else None
-
-    def _is_made_plainly(self, mistake: str, exercise: str, below: str) -> bool:
-        """Returns whether the exercise below shows the mistake in its plainest way.
-
-        That is the first way if both exercises know as many ways; otherwise any way counts.
-        """
-        ways_below = self._ways(mistake, below)
-        if len(ways_below) == len(self._ways(mistake, exercise)):
-            ways_below = ways_below[:1]
-        return any(self._fitting(below, ways_below))
 
     def _built_on(self, mistake: str, exercise: str, below: str) -> CarriedPoints | None:
         """Returns the way that accounts for an exercise if the one below shows the mistake.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import gc
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 
 from grader.core.names import CPU
 from grader.core.processes import is_of_memory, machine_has
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import CarriedPoints, CarryForward, gated, ungated
+from grader.grading.judge.carry_forward import CarriedPoints, CarryForward, gated
 from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
@@ -22,7 +22,6 @@ from grader.testing.outcome_cache import AnsweredCall, Ask, CallReplay, FailedTe
 from grader.testing.suite import Ended, Suite, Test
 from grader.worker.performing import perform
 
-_NONE: Mapping[str, Verdict] = {}
 _MUCH = 8 << 20
 # Honest answers take less than a second in all.
 _SECONDS_TO_CARRY = 5.0
@@ -63,21 +62,19 @@ class Judge:
         self,
         ask: Ask,
         exercises: Container[str] | None = None,
-        kept: Mapping[str, Verdict] = _NONE,
         charge: Callable[[float], None] = lambda _: None,
     ) -> Iterator[Verdict]:
         """Yields the verdict of every test (of `exercises`) on a submission, as each is reached.
 
         `ask` returns the submission's answer to a call, and raises StudentFault if there is none.
 
-        A verdict that is `kept` from an earlier grade stands, with the points that its test carries
-        now. `charge` gets the processor seconds that the judge spends on the answers to each test;
+        `charge` gets the processor seconds that the judge spends on the answers to each test;
         functions of the assignment's author have no limits.
         """
         self._failed.clear()
         self._charge = charge
         yield from gated(
-            test.again(ungated(kept[test.id])) if test.id in kept else self._examine(test, ask)
+            self._examine(test, ask)
             for test in self._suite.tests.values()
             if exercises is None or test.exercise in exercises
         )

@@ -17,7 +17,7 @@ from grader.core.submission import Imports, Unreadable
 from grader.core.text import plain, written
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
-from grader.grading.judge.carry_forward import EarlierVerdicts, applied, carried_points, summary
+from grader.grading.judge.carry_forward import applied, carried_points, summary
 from grader.grading.judge.judge import Judge
 from grader.grading.options import Task
 from grader.intake.client import IntakeClient
@@ -96,24 +96,20 @@ class JudgeService:
         started = time.monotonic()
         task = Task.from_json(job)
         grade = replace(task.ungraded(self._settings, None), max_score=self._suite.max_score)
-        if task.late_import is None:
-            grade = self._examined(grade, task, job["follow"])
-        else:
-            why = task.late_import
-            grade = self._unexamined(grade, GradeStatus.UNREADABLE, Status.TIMEOUT, why)
-        taken = time.monotonic() - started + sum(verdict.duration_s for verdict in task.kept)
+        grade = self._examined(grade, task, job["follow"])
+        taken = time.monotonic() - started
         score = total(test.score for test in grade.tests)
         return replace(grade, score=score, duration_s=round(taken, 4))
 
     def _examined(self, blank: Grade, task: Task, follow: bool) -> Grade:
-        """Returns the grade of a submission, asking it only for tests without a kept verdict.
+        """Returns the grade of a submission.
 
         This function is the one border around all that is derived from a submission. An error
         inside it is the submission's doing, unless the machine caused the error.
         """
         try:
             with self._preparation.prepared(task.entry, self._limits) as session:
-                grade = self._judged(blank, session, task, follow)
+                grade = self._judged(blank, session, follow)
                 return replace(grade, notes=(*session.submission.notes, *grade.notes))
         except Unreadable as problem:
             return self._unexamined(blank, GradeStatus.UNREADABLE, Status.MISSING, str(problem))
@@ -145,10 +141,9 @@ class JudgeService:
         tests = self._suite.unexamined(of_tests, why)
         return replace(blank, status=status, message=why, tests=tests)
 
-    def _judged(self, blank: Grade, session: Session, task: Task, follow: bool) -> Grade:
+    def _judged(self, blank: Grade, session: Session, follow: bool) -> Grade:
         environment = session.environment
         assignment = self._suite.assignment
-        earlier = EarlierVerdicts({one.id: one for one in task.kept}, task.carried)
         problem = session.open()
         if problem is not None:
             is_ours = problem.status is Status.NOT_GRADED
@@ -156,9 +151,9 @@ class JudgeService:
             grade = self._unexamined(blank, status, problem.status, problem.message)
             grade = replace(grade, notes=_skip_notes(session.not_run))
             return self._observed(grade, session)
-        judged = self._judge.grade(session.ask, kept=earlier.kept, charge=session.charge)
+        judged = self._judge.grade(session.ask, charge=session.charge)
         tests = tuple(self._told(judged, follow))
-        if not task.kept and environment.leaves_nothing_of(tests):
+        if environment.leaves_nothing_of(tests):
             why = environment.absence
             grade = self._unexamined(blank, GradeStatus.UNREADABLE, Status.ERROR, why)
             return self._observed(grade, session)
@@ -169,10 +164,8 @@ class JudgeService:
                 return replace(grade, message=test.message, tests=tests)
         uses = session.uses
         tests = applied(tests, uses, assignment.forbidden)
-        carried = earlier.carried
-        if not earlier.stands(tests):
-            found, costs = self._judge.carried(tests, session.ask), assignment.forbidden
-            carried = carried_points(tests, found, uses, costs, assignment.carry_over)
+        found, costs = self._judge.carried(tests, session.ask), assignment.forbidden
+        carried = carried_points(tests, found, uses, costs, assignment.carry_over)
         notes = (*map(_cell_note, session.cell_errors), *_skip_notes(session.not_run))
         grade = replace(grade, tests=tests, notes=notes, carried=carried)
         return replace(

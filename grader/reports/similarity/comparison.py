@@ -19,8 +19,6 @@ from grader.core.text import Refusal
 from grader.intake.copying import CopyFailed
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
-from grader.intake.graded_before import under_graded_names
-from grader.intake.handed_in import fingerprint
 from grader.reports.similarity.sources import (
     ComparedSources,
     Numbers,
@@ -213,8 +211,7 @@ def _add_others(collection: Collection, folder: Path) -> None:
 def _entries(results: Results) -> Sequence[Entry]:
     options = results.options() or {}
     adapters = str(options.get("adapters", _ADAPTERS))
-    there = discover([Path(path) for path in results.paths()], adapters, results.folder).entries
-    return [*under_graded_names(there, results.submission_hashes(), fingerprint)]
+    return discover([Path(path) for path in results.paths()], adapters, results.folder).entries
 
 
 def _read_all(

@@ -6,8 +6,6 @@ worker's folder. Printing is free.
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import os
 import tempfile
 import threading
@@ -15,9 +13,7 @@ import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
-import numpy
 import torch
-from numpy.lib.stride_tricks import as_strided
 
 _SECONDS_HELD = 0.4
 
@@ -37,98 +33,15 @@ def holds(taking: Held, most: int) -> bool:
     return False
 
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-LIBC.mmap.restype = ctypes.c_void_p
-PAGE, CHUNK = mmap.PAGESIZE, 16 << 20
-SHARED, PRIVATE = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-READABLE, WRITABLE = mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
-_NO_RESERVE = 0x4000
-_DONTNEED, _NO_HUGE_PAGES = 4, 15
+CHUNK = 16 << 20
 
 
 def run_memory(most: int) -> bool:
     return torch.ones(most >> 2).numel() > 0
 
 
-def run_memory_forgotten(most: int) -> bool:
-    """Drops shared pages from the process's page tables, while the kernel keeps them."""
-
-    def forget(address: int) -> int:
-        LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(CHUNK), _DONTNEED)
-        return address
-
-    return holds(mapped(SHARED, forget), most)
-
-
-def run_memory_read_only(most: int) -> bool:
-    """Maps memory and makes it read-only, because the limit on data does not count such memory."""
-    return holds(mapped(PRIVATE, made_read_only), most)
-
-
-def run_memory_of_page_tables(most: int) -> bool:
-    """Takes a page of page table for every two megabytes of addresses that it touches."""
-    span, step = 16 << 30, 2 << 20
-
-    def take() -> Held:
-        kept: list[int] = []
-        try:
-            while True:
-                kept.append(map_memory(span, READABLE, PRIVATE | _NO_RESERVE))
-                LIBC.madvise(ctypes.c_void_p(kept[-1]), ctypes.c_size_t(span), _NO_HUGE_PAGES)
-                first = numpy.ctypeslib.as_array((ctypes.c_uint8 * 1).from_address(kept[-1]))
-                as_strided(first, (span // step,), (step,)).sum()
-                yield len(kept) * span // step * PAGE
-        finally:
-            for address in kept:
-                unmap(address, span)
-
-    return holds(take(), most)
-
-
-def made_read_only(address: int) -> int:
-    """Protects a chunk against writing, and returns its address."""
-    LIBC.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(CHUNK), READABLE)
-    return address
-
-
-def mapped(flags: int, change: Callable[[int], int]) -> Held:
-    """Maps chunks of memory, each changed once it is written; gives all back at the end."""
-    kept: list[int] = []
-    try:
-        while True:
-            address = map_memory(CHUNK, WRITABLE, flags)
-            ctypes.memset(address, 7, CHUNK)
-            kept.append(change(address))
-            yield CHUNK * len(kept)
-    finally:
-        for address in kept:
-            unmap(address, PAGE)
-
-
-def map_memory(size: int, protection: int, flags: int) -> int:
-    """Maps memory, and returns its address."""
-    length, offset = ctypes.c_size_t(size), ctypes.c_long(0)
-    return checked(LIBC.mmap(None, length, protection, flags, -1, offset))
-
-
-def checked(address: int | None) -> int:
-    """Returns an address, or raises the error that the kernel reported instead."""
-    if address is None or address == ctypes.c_void_p(-1).value:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return address
-
-
-def unmap(address: int, size: int) -> None:
-    """Gives memory back."""
-    LIBC.munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
-
-
 def run_disk(most: int) -> bool:
     return holds(written(lambda number: new_file(f"{number}")), most)
-
-
-def run_disk_unlinked(most: int) -> bool:
-    return holds(written(file_without_name), most)
 
 
 def run_files(most: int) -> bool:
@@ -152,13 +65,6 @@ def written(new: Callable[[int], int]) -> Held:
 def new_file(name: str) -> int:
     """Opens a new file in the scratch folder."""
     return os.open(Path(tempfile.gettempdir(), name), os.O_CREAT | os.O_RDWR, 0o600)
-
-
-def file_without_name(number: int) -> int:
-    """Opens a new file in the scratch folder, and removes its name."""
-    descriptor = new_file(f"{number}")
-    Path(tempfile.gettempdir(), f"{number}").unlink()
-    return descriptor
 
 
 def run_thread() -> bool:

@@ -99,7 +99,7 @@ def test_commands_that_need_no_torch_do_not_load_it():
     ("arguments", "said"),
     [
         ("batch nowhere --out out", "nowhere does not exist: check the path"),
-        ("run clas/alice.py", "clas/alice.py does not exist: did you mean class/alice.py?"),
+        ("run clas/alice.py", "clas/alice.py does not exist: check the path"),
         (
             "report nowhere",
             "nowhere does not exist: name the folder that `grader batch --out` wrote",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from pathlib import Path
 
@@ -210,9 +209,6 @@ def test_a_character_that_the_terminal_cannot_show_is_printed_as_an_escape(tmp_p
 def test_a_single_submission_is_said_to_run_without_layers(monkeypatch, tmp_path, reached, told):
     """As for a batch. Where every layer is there, nothing is said."""
     grade = dataclasses.replace(scored("alice", 4.0, 6.0), isolation=reached)
-    monkeypatch.setattr(
-        "grader.cli.commands.run.StartedEarly", lambda _: contextlib.nullcontext(None)
-    )
     monkeypatch.setattr("grader.grading.coordinator.graded_alone", lambda *_: grade)
     root = Path(__file__).parents[3]
     done = grader_here("run", tmp_path, "--assignment", root)

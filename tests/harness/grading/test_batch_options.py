@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import pytest
 
 from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.submission import Author
-from grader.core.verdict import Carried, GradeStatus, Measurement, Status
+from grader.core.verdict import GradeStatus
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.coordinator import Coordinator
 from grader.grading.options import (
@@ -25,7 +24,6 @@ from grader.grading.options import (
 )
 from grader.intake.entry import Entry
 from grader.sandbox import probe
-from tests.harness.export_fixtures import a_verdict
 
 pytestmark = pytest.mark.unit
 
@@ -49,16 +47,15 @@ def test_settings_hold_each_option_and_name_each_exercise_once(tiny):
     assert chosen == ("src/adapters.py", 3.5, 99, "cuda")
     assert (settings.explain_seconds, settings.assignment) == (4.0, str(tiny.resolve()))
     assert settings.suite_hash
-    assert settings.test_hashes
     assert Settings.from_json(json.loads(json.dumps(settings.as_json()))) == settings
 
 
 def test_without_a_seed_one_is_drawn(tiny):
     """It is another one each time, and grades one class."""
-    drawn = [Options().unhashed(find_assignment(tiny)) for _ in range(20)]
+    drawn = [Options().settings(find_assignment(tiny)) for _ in range(20)]
     assert len({settings.seed for settings in drawn}) > 1
     assert all(0 <= settings.seed < SEEDS for settings in drawn)
-    assert {(settings.reuses_seed, settings.suite_hash) for settings in drawn} == {(False, "")}
+    assert {settings.reuses_seed for settings in drawn} == {False}
 
 
 def test_hashes_of_tests_depend_on_the_chosen_exercises(tiny):
@@ -71,7 +68,7 @@ def test_hashes_of_tests_depend_on_the_chosen_exercises(tiny):
 def test_an_unknown_exercise_is_refused_with_the_nearest_name(tiny):
     """The command stops before anything is graded."""
     with pytest.raises(BadAssignment, match=r"run_cuont is not an exercise of tiny: .*run_count"):
-        Options(exercises=("run_double", "run_cuont")).unhashed(find_assignment(tiny))
+        Options(exercises=("run_double", "run_cuont")).settings(find_assignment(tiny))
 
 
 def test_options_are_read_back_as_they_were_stored():
@@ -98,22 +95,10 @@ def test_options_on_which_grades_depend_are_compared(now, said):
 
 # --- Tasks --------------------------------------------------------------------------------------
 
-FAR = Measurement(math.inf, math.inf, 1e-6, 1e-5, math.inf, 2, 2, (0, 1))
-KEPT = (a_verdict("run_rope"), a_verdict("run_mha", 0.0, message="wrong", measurement=FAR))
-TASK = Task(
-    Entry("alice", Path("class/alice")),
-    3,
-    "hash",
-    "key",
-    KEPT,
-    (Carried("run_mha", "run_rope", "rope-missing", 1.5),),
-    {"test": Status.FAILED},
-    "it took too long",
-)
+TASK = Task(Entry("alice", Path("class/alice")), 3, "hash", "key")
 
 
 def test_a_judge_reads_a_task_without_the_people():
-    """Infinite errors of kept verdicts cross as well."""
     people = dataclasses.replace(TASK.entry, authors=(Author("Alice Doe"),), late=True)
     named = dataclasses.replace(TASK, entry=people)
     assert Task.from_json(json.loads(json.dumps(named.without_people.as_json()))) == TASK

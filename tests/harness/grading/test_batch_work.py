@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from grader.core.causes import NOT_CALLED, USED_UP
 from grader.core.explanation import PENDING
 from grader.core.submission import Author, Imports
-from grader.core.verdict import Grade, GradeStatus, Status
+from grader.core.verdict import Grade, GradeStatus
 from grader.grading import fingerprints
 from grader.grading.batch import GradesWouldBeLost, open_batch, open_explanations
-from grader.grading.options import Explained, Options, Task
+from grader.grading.options import Explained, Options
 from grader.intake.discovery import discover
 from grader.intake.entry import Discovery, Entry
 from grader.results.database import StoreError
 from grader.results.store import Store
-from tests.harness.batch_course import COUNTS, DOUBLES, ROW, SEVEN, TESTS, Course
-from tests.harness.conftest import RIGHT, TINY, write_files
+from tests.harness.batch_course import SEVEN, Course
+from tests.harness.conftest import TINY, write_files
 from tests.harness.own_command import grader_here
 
 pytestmark = pytest.mark.unit
@@ -50,7 +49,7 @@ def test_a_batch_grades_a_class_and_explains_those_that_are_wrong(course):
     assert [type(one) for one in results] == [Grade] * 3 + [Explained] * 2
     assert [one.unexplained for one in results[:3]] == [None, PENDING, PENDING]
     assert (batch.kept, batch.to_explain, batch.is_regrade) == (0, 2, False)
-    assert (batch.changed, batch.forgotten, course.wordless) == ([], [], [])
+    assert (batch.forgotten, course.wordless) == ([], [])
     assert [task.position for task in course.jobs.tasks] == [0, 1, 2]
     settings = course.jobs.settings
     assert settings is not None
@@ -153,18 +152,13 @@ def test_an_assignment_that_forbids_names_explains_every_submission(course):
     assert course.explained == ["alice", "bob", "carol"]
 
 
-def test_equal_submissions_with_equal_verdicts_are_explained_once(course):
-    """Each gets the words."""
-    course.hand_in(ben="test_doubles", cleo="test_counts", dora="test_counts ")
-    batch, results = course.batch()
-    assert course.explained == ["ben", "carol", "dora"]
-    told = {one.task.entry.name: one.words for one in results if isinstance(one, Explained)}
-    assert [*told] == ["ben", "bob", "carol", "cleo", "dora"]
-    assert told["bob"] == told["ben"] != told["carol"] == told["cleo"] != told["dora"]
-    assert batch.to_explain == 5
-    assert course.lines()["cleo"]["tests"][1]["message"] == "why carol is wrong"
-    first, second, third = (one.verdicts for one in course.jobs.questions)
-    assert first != second == third, "explainers stay with submissions of equal verdicts"
+def test_explainers_stay_with_submissions_of_equal_verdicts(course):
+    """The mistakes are then likely the same."""
+    course.hand_in(ben="test_doubles", cleo="test_counts")
+    course.batch()
+    assert course.explained == ["ben", "bob", "carol", "cleo"]
+    first, second, third, fourth = (one.verdicts for one in course.jobs.questions)
+    assert first == second != third == fourth
 
 
 # --- A class that changes -----------------------------------------------------------------------
@@ -260,24 +254,16 @@ def test_a_file_of_results_that_was_removed_is_written_again(course):
     assert [*course.lines()] == ["alice", "bob", "carol"]
 
 
-# --- Verdicts that stand ------------------------------------------------------------------------
+# --- Words that stand ---------------------------------------------------------------------------
 
 
-def kept_by(task: Task) -> set[str]:
-    return {one.id for one in task.kept}
-
-
-def test_verdicts_of_unchanged_tests_stand(course):
-    """Only changed tests are named, and words stay where the same tests went wrong."""
+def test_words_stay_where_the_same_tests_went_wrong(course):
+    """All tests run again after one of them changed."""
     course.batch()
     course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
     batch, results = course.batch()
     assert course.graded == ["alice", "bob", "carol"]
-    assert [kept_by(task) for task in course.jobs.tasks] == [{DOUBLES, ROW}] * 3
-    assert batch.changed == [COUNTS]
     assert (batch.kept, batch.is_regrade) == (0, True)
-    bob = course.jobs.tasks[1]
-    assert bob.wrong == {DOUBLES: Status.FAILED}
     assert (course.explained, len(results)) == ([], 3)
     assert course.lines()["bob"]["tests"][0]["message"] == "why bob is wrong"
 
@@ -286,59 +272,18 @@ def test_verdicts_of_unchanged_tests_stand(course):
     ("part", "old", "new"),
     [("adapters.py", "... n", "... m"), ("solutions/__init__.py", "2 * x", "x + x")],
 )
-def test_no_verdict_stands_after_a_change_that_concerns_all_tests(course, part, old, new):
+def test_words_are_new_after_a_change_that_they_depend_on(course, part, old, new):
     course.batch()
     course.change(part, old, new)
-    batch, _ = course.batch()
-    assert [task.kept for task in course.jobs.tasks] == [()] * 3
-    assert {*TESTS} < {*batch.changed}
-    assert batch.changed == sorted(batch.changed)
-
-
-def test_no_verdict_of_a_changed_submission_stands(course):
-    """Its other test is run as well."""
     course.batch()
-    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
-    course.hand_in(bob="test_counts")
+    assert course.explained == ["bob", "carol"]
+
+
+def test_words_are_new_for_a_changed_submission(course):
     course.batch()
-    assert [bool(task.kept) for task in course.jobs.tasks] == [True, False, True]
-
-
-@pytest.mark.parametrize("said", [USED_UP, NOT_CALLED])
-def test_no_verdict_stands_beside_a_test_that_others_kept_from_running(course, said):
-    """The tests that used up the time, or crashed, may be the ones that changed."""
-
-    def late(grade: Grade) -> Grade:
-        *others, last = grade.tests
-        skipped = last._replace(status=Status.TIMEOUT, score=0.0, message=f"run_count{said}so")
-        return dataclasses.replace(grade, tests=(*others, skipped))
-
-    course.jobs.change = late
+    course.hand_in(bob="test_doubles, in another way")
     course.batch()
-    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
-    course.batch()
-    assert [task.kept for task in course.jobs.tasks] == [()] * 3
-
-
-@pytest.mark.parametrize(
-    ("part", "old", "is_kept"),
-    [("tests/public/test_tiny.py", "The numbers", True), ("adapters.py", "... n", False)],
-)
-def test_an_import_that_took_too_long_is_not_tried_again(course, part, old, is_kept):
-    """Unless the parts changed that all tests share."""
-
-    def late(grade: Grade) -> Grade:
-        tests = tuple(one._replace(status=Status.TIMEOUT, score=0.0) for one in grade.tests)
-        why = "its import took too long"
-        return dataclasses.replace(grade, status=GradeStatus.UNREADABLE, message=why, tests=tests)
-
-    course.jobs.change = late
-    course.batch(explain=False)
-    course.change(part, old, f"{old}x")
-    course.batch(explain=False)
-    expected = "its import took too long" if is_kept else None
-    assert [task.late_import for task in course.jobs.tasks] == [expected] * 3
-    assert {len(task.wrong or ()) for task in course.jobs.tasks} == {3}
+    assert course.explained == ["bob"]
 
 
 # --- Packages -----------------------------------------------------------------------------------
@@ -359,22 +304,6 @@ def test_a_submission_is_graded_again_when_a_package_is_there_that_it_missed(cou
     course.batch()
     batch, _ = course.batch()
     assert (course.graded, batch.kept) == (["bob"], 2)
-    assert course.jobs.tasks[0].kept == ()
-
-
-def test_packages_that_kept_verdicts_missed_are_still_missing(course):
-    """The tests that missed them did not run again."""
-    course.jobs.change = lacking("no_such_package")
-    course.batch()
-    course.jobs.change = lacking("another_package")
-    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
-    course.batch()
-    with Store.open(course.out, "tiny") as store:
-        assert store.lacking()["bob"] == {"no_such_package", "another_package"}
-    course.hand_in(bob="new")
-    course.batch()
-    with Store.open(course.out, "tiny") as store:
-        assert store.lacking()["bob"] == {"another_package"}
 
 
 # --- People -------------------------------------------------------------------------------------
@@ -403,26 +332,6 @@ def test_what_a_platform_says_of_people_is_kept_with_the_grades(course):
     assert (people.late, people.absentees) == (frozenset({"alice"}), (CHO,))
     assert people.times == {"alice": AT, "bob": AT + datetime.timedelta(days=1)}
     assert people.unsure == {"bob": "who?"}
-
-
-def test_a_grade_stays_when_another_person_hands_in_under_its_name(course):
-    """Its author, lateness and time stay with it, and the other submission gets a name."""
-    course.batch(discovery=Discovery((*handed_in(course, alice=ANN, bob=BOB),)))
-    course.hand_in(alice="test_counts")
-    later = Discovery((*handed_in(course, bob=BOB, alice=CHO),))
-    batch, _ = course.batch(discovery=later)
-    assert batch.discovery.kept == ("alice",)
-    assert batch.forgotten == []
-    assert course.graded == ["alice-2"]
-    results = Store.read(course.out)
-    assert {*results.submissions()} == {"alice", "bob", "alice-2"}
-    assert results.people.authors == {"alice": (ANN,), "bob": (BOB,), "alice-2": (CHO,)}
-    assert results.people.late == frozenset({"alice", "bob"})
-    assert results.people.times["alice"] == AT
-    assert results.downloads()["alice"] == ("alice",)
-    again, _ = course.batch(discovery=later)
-    assert (again.kept, course.graded) == (2, [])
-    assert {*Store.read(course.out).people.unsure} == {"alice-2"}
 
 
 # --- Words alone --------------------------------------------------------------------------------
@@ -465,19 +374,6 @@ def test_no_words_are_added_to_grades_of_other_tests(course):
     assert words_for(course) == (0, ["bob", "carol"], [])
     said = "the tests changed since it was graded: grade it again"
     assert course.grades()["bob"].unexplained == said
-
-
-def test_a_submission_that_the_batch_numbered_is_explained_under_that_name(course):
-    """A second section has an alice too, in a folder that comes first."""
-    course.batch(discovery=discover([course.submissions], "adapters.py"), explain=False)
-    write_files(course.folder / "a" / "alice", {"adapters.py": f"{RIGHT}\n# test_counts, too\n"})
-    both = [course.folder / "a", course.submissions]
-    with open_batch(
-        discover(both, "adapters.py"), both, course.out, course.assignment, SEVEN
-    ) as batch:
-        assert len([*batch.results(course.jobs, explain=False)]) == 1
-    assert words_for(course)[1] == []
-    assert sorted(course.explained) == ["alice-2", "bob", "carol"]
 
 
 def test_a_folder_with_all_words_needs_no_submission(course):

@@ -13,7 +13,6 @@ import pytest
 import grader
 from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.explanation import Words
-from grader.core.verdict import Carried
 from grader.grading.cluster import bundle
 from grader.grading.cluster.bundle import (
     BadReply,
@@ -46,8 +45,7 @@ def travelled(task: AnyTask) -> RemoteRequest:
 
 def test_a_task_travels_with_the_bytes_of_its_submission():
     """There the submission lies elsewhere; the rest of the task is the same."""
-    carried = (Carried("run_mha", "run_rope", "rope-missing", 1.0),)
-    task = Task(HERE, 0, "hash", "", GRADE.tests, carried, late_import="late")
+    task = Task(HERE, 0, "hash", "")
     request = travelled(task)
     assert (request.name, request.package) == ("alice", PACKAGE)
     assert request.task_for(THERE) == dataclasses.replace(task, entry=THERE)

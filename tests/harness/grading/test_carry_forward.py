@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 import torch
 
-from grader.core.points import OF_THE_VALUES
-from grader.core.verdict import Aspect, Carried, Status, Verdict, Visibility
+from grader.core.verdict import Aspect, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge.carry_forward import (
     CarriedPoints,
     CarryForward,
-    EarlierVerdicts,
-    ungated,
 )
 from grader.grading.judge.variants import Way, tells
-from grader.testing.course import AND, Foundations
+from grader.testing.course import Foundations
 from grader.testing.outcome import StudentFault
 from grader.testing.outcome_cache import AnsweredCall
 
@@ -218,10 +215,6 @@ def test_an_answer_tells_if_most_of_its_numbers_are_finite(value, expected):
 # --- Ways and roots -----------------------------------------------------------------------------
 
 
-def ways(mistake: str, exercise: str, number: int) -> list[Way]:
-    return [Way(mistake, exercise, place) for place in range(number)]
-
-
 @pytest.mark.parametrize(
     ("below", "above", "accounted", "expected"),
     [
@@ -279,130 +272,3 @@ def test_an_exercise_below_that_is_paid_for_another_mistake_is_no_root():
     verdicts = [one for name in three for one in twice(name)]
     told = found(Mistakes(accounted), verdicts, tower(*three, mistakes="mn"))
     assert told == {"run_b": ("run_a", "m", 0, "run_b")}
-
-
-BOTH = f"m{AND}n"
-
-
-def two_roots(*known: str) -> Foundations:
-    """Returns three exercises, of which the last builds on both others, and may have both mistakes.
-
-    `known` are the exercises that know a combination of both mistakes.
-    """
-    return Foundations(
-        {"run_c": ("run_a", "run_b")},
-        {
-            "m": {"run_a": (NOTHING,), "run_c": (NOTHING,)},
-            "n": {"run_b": (NOTHING,), "run_c": (NOTHING,)},
-        },
-        lambda one, other: dict.fromkeys(known, (NOTHING,)) if (one, other) == ("m", "n") else {},
-    )
-
-
-ALL_THREE = [one for name in ("run_a", "run_b", "run_c") for one in twice(name)]
-IN_TWO = Way("n", "run_b", 0)
-IN_ALL = Way(BOTH, "run_c", 0)
-
-
-def test_two_mistakes_have_two_roots():
-    """Code that builds on two wrong exercises is right code."""
-    told = found(Mistakes(accounting(IN_A, IN_TWO, IN_ALL)), ALL_THREE, two_roots("run_c"))
-    assert told == {"run_c": (f"run_a{AND}run_b", BOTH, 0, "run_c")}
-
-
-@pytest.mark.parametrize(
-    ("accounted", "known"),
-    [
-        ((IN_A, IN_ALL), ("run_c",)),
-        ((IN_TWO, IN_ALL), ("run_c",)),
-        ((IN_A, IN_TWO), ("run_c",)),
-        ((IN_A, IN_TWO, IN_ALL), ()),
-    ],
-    ids=["no second root", "no first root", "other answers", "unknown together"],
-)
-def test_two_mistakes_come_back_only_if_each_has_a_root(accounted, known):
-    assert found(Mistakes(accounting(*accounted)), ALL_THREE, two_roots(*known)) == {}
-
-
-def test_an_exercise_that_shows_both_mistakes_is_the_root_of_the_second():
-    """At least one of both must be made alone below."""
-    foundations = Foundations(
-        {"run_b": ("run_a",), "run_c": ("run_a", "run_b")},
-        {
-            "m": {"run_a": (NOTHING,), "run_b": (NOTHING,), "run_c": (NOTHING,)},
-            "n": {"run_b": (NOTHING,), "run_c": (NOTHING,)},
-        },
-        lambda *_: {"run_b": (NOTHING,), "run_c": (NOTHING,)},
-    )
-    shown = accounting(IN_A, Way(BOTH, "run_b", 0), IN_ALL)
-    assert found(Mistakes(shown), ALL_THREE, foundations) == {
-        "run_c": (f"run_a{AND}run_b", BOTH, 0, "run_c")
-    }
-    alone = accounting(Way(BOTH, "run_b", 0), IN_ALL)
-    assert found(Mistakes(alone), ALL_THREE, foundations) == {}
-
-
-@pytest.mark.parametrize(("number", "is_carried"), [(0, True), (1, False)])
-def test_only_the_plainest_way_of_a_mistake_is_known_together_with_another(number, is_carried):
-    """With as many ways above and below, that is the first."""
-    foundations = Foundations(
-        {"run_c": ("run_a", "run_b")},
-        {
-            "m": {"run_a": (NOTHING,) * 2, "run_c": (NOTHING,) * 2},
-            "n": {"run_b": (NOTHING,), "run_c": (NOTHING,)},
-        },
-        lambda *_: {"run_c": (NOTHING,)},
-    )
-    accounted = accounting(Way("m", "run_a", number), IN_TWO, IN_ALL)
-    assert bool(found(Mistakes(accounted), ALL_THREE, foundations)) is is_carried
-    fewer = {"m": {"run_a": (NOTHING,) * 2, "run_c": (NOTHING,)}, "n": foundations.mistakes["n"]}
-    any_way = Foundations(foundations.builds_on, fewer, foundations.combined)
-    assert found(Mistakes(accounted), ALL_THREE, any_way)
-
-
-# --- Earlier grades -----------------------------------------------------------------------------
-
-KEPT = [verdict("run_a/one"), verdict("run_b/one", PASSED), verdict("run_c/one", PASSED)]
-
-
-@pytest.mark.parametrize(
-    ("now", "carried", "stands"),
-    [
-        (KEPT, (), True),
-        ([*KEPT, verdict("run_b/new", PASSED)], (), True),
-        ([*KEPT, verdict("run_a/new", PASSED)], (), False),
-        ([KEPT[0]._replace(max_score=2.0), *KEPT[1:]], (), False),
-        ([*KEPT[:2], KEPT[2]._replace(max_score=2.0)], (), True),
-        ([*KEPT, verdict("run_b/new", PASSED)], ("run_b", "run_x"), False),
-        ([*KEPT, verdict("run_b/new", PASSED)], ("run_x", f"run_c{AND}run_b"), False),
-        ([*KEPT, verdict("run_b/new", PASSED)], ("run_x", "run_c"), True),
-    ],
-    ids=[
-        "nothing changed",
-        "a test of a right exercise is new",
-        "a test of a wrong exercise is new",
-        "a wrong test is worth more",
-        "a right test is worth more",
-        "an exercise that got points has a new test",
-        "a root has a new test",
-        "others have a new test",
-    ],
-)
-def test_carried_points_stand_until_a_test_that_matters_to_them_changes(now, carried, stands):
-    points = tuple(Carried(*one, "m", 1.0) for one in [carried] if one)
-    earlier = EarlierVerdicts({one.id: one for one in KEPT}, points)
-    assert earlier.stands(now) is stands
-    assert not EarlierVerdicts({}, points).stands(now)
-
-
-def test_only_the_remark_on_wrong_values_is_taken_off_again():
-    """The rest of the message stays."""
-    remark = f"earns half of its points, because half {OF_THE_VALUES}"
-    for before, after in [
-        (remark, None),
-        (f"a note\n{remark}", "a note"),
-        ("a note\nanother", "a note\nanother"),
-        (None, None),
-    ]:
-        noted = verdict("run_a/one", PASSED, message=before)
-        assert ungated(noted) == noted._replace(message=after)

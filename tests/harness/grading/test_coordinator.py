@@ -17,7 +17,7 @@ from grader.core.verdict import Grade, GradeStatus
 from grader.grading import coordinator
 from grader.grading.coordinator import Coordinator, ExplanationQueue, grade_with_retry, graded_alone
 from grader.grading.job.client import JobClient, JobLost
-from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task, hashed
+from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.entry import Entry
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict
@@ -72,8 +72,8 @@ class Starting:
         self.calls: list[tuple[int, int, Any]] = []
         self.jobs: list[AnsweringJob] = []
 
-    def several(self, _: Settings, count: int, submissions: int, early: Any = None) -> list[Any]:
-        self.calls.append((count, submissions, early))
+    def several(self, _: Settings, count: int, submissions: int) -> list[Any]:
+        self.calls.append((count, submissions))
         return [self.jobs.pop(0) if self.jobs else AnsweringJob() for _ in range(count)]
 
 
@@ -157,7 +157,7 @@ def test_no_more_jobs_start_than_there_are_submissions(starting, jobs, classes, 
     with Coordinator(SETTINGS, jobs) as pool:
         for submissions in classes:
             pool.start(submissions)
-    assert [count for count, _, _ in starting.calls] == counts
+    assert [count for count, _ in starting.calls] == counts
     assert starting.calls[0][1] == classes[0]
 
 
@@ -256,10 +256,8 @@ def test_a_single_submission_is_explained_if_it_needs_words(
     """A full score needs none; `--no-explain` leaves them for later."""
     folder = write_files(tmp_path / "alice", {"adapters.py": RIGHT})
     assignment, options = find_assignment(tiny), Options(seed=7)
-    early: Any = object()
     starting.jobs.append(AnsweringJob(tests=tests))
-    grade = graded_alone(Entry("alice", folder), assignment, options, explain=explain, early=early)
-    assert starting.calls == [(1, 1, early)]
+    grade = graded_alone(Entry("alice", folder), assignment, options, explain=explain)
+    assert starting.calls == [(1, 1)]
     assert (grade.message, grade.unexplained) == (message, unexplained)
-    assert grade.suite_hash == hashed(options.unhashed(assignment), assignment).suite_hash
     assert dataclasses.replace(grade, suite_hash="").tests == tests

@@ -54,19 +54,6 @@ COMMON = {
     "rope-half-split": (mistaken_programs.ROPE_HALF_SPLIT, ("run_rope", WITH_ROPE)),
     "rope-frequency": (mistaken_programs.ROPE_FREQUENCY, ("run_rope", WITH_ROPE)),
 }
-# Pairs of these mistakes that fit into one program.
-PAIRS = (
-    ("no-scale", "causal-missing"),
-    ("no-scale", "rope-half-split"),
-    ("scale-by-d_k", "causal-reversed"),
-    ("mask-inverted", "causal-reversed"),
-    ("softmax-over-queries", "rope-half-split"),
-    ("causal-missing", "rope-half-split"),
-    ("heads-split-without-transpose", "rope-half-split"),
-    ("no-scale", "heads-split-without-transpose"),
-    ("causal-missing", "projection-transposed"),
-)
-
 GradeProgram = Callable[[str], Grade]
 
 
@@ -196,33 +183,6 @@ def test_letter_and_terminal_show_the_same_final_points(tmp_path, back, lost):
         assert re.search(rf"run_rope:? +{back} (of|/) 4", told), told
         assert re.findall(r"\(-[\d.]+ points\)", told) == lost
         assert "earns none" not in told
-
-
-@pytest.mark.parametrize(("one", "other"), rest_slow(PAIRS, 14, rows=True))
-def test_two_wrong_helpers_cost_points_only_in_their_two_root_exercises(graded, one, other):
-    """Code that builds on both is right code on two wrong parts: two lines need a fix."""
-    (wrong, _), (too, _) = COMMON[one], COMMON[other]
-    lost = lost_points(graded(modular(wrong))) | lost_points(graded(modular(too)))
-    assert lost_points(graded(modular(wrong | too))) == lost
-
-
-def test_the_sentence_about_two_mistakes_names_both(graded):
-    """The sentence names each mistake with the exercise in which it was deducted."""
-    grade = graded(modular(mistaken_programs.NO_SCALE | mistaken_programs.ROPE_HALF_SPLIT))
-    assert root_of(MULTIHEAD, grade) == WEIGHTS
-    assert root_of(WITH_ROPE, grade) == f"{WEIGHTS} + run_rope"
-    sentence = next(one.sentence(True) for one in grade.carried if one.exercise == WITH_ROPE)
-    assert sentence == (
-        "Its only errors are those of run_attention_weights (no-scale) and run_rope "
-        "(rope-half-split), where they were already deducted."
-    )
-
-
-def test_points_of_two_mistakes_come_back_only_if_both_roots_are_wrong(graded):
-    """If the program gets one of the two roots right, no points come back."""
-    both = mistaken_programs.NO_SCALE | mistaken_programs.ROPE_HALF_SPLIT
-    for right in ([WEIGHTS, ATTENTION, SELF, MULTIHEAD_SELF], ["run_rope"]):
-        assert root_of(WITH_ROPE, graded(modular(both, others=right))) is None
 
 
 def test_no_points_come_back_if_the_root_exercise_is_right(graded):

@@ -321,30 +321,13 @@ def test_a_late_explainer_is_killed_alone(jobs, monkeypatch):
 # --- Starting and ending ------------------------------------------------------------------------
 
 
-class Early:
-    """A job that was started early, and may be taken once."""
-
-    def __init__(self, process: JobProcess | None) -> None:
-        self.process = process
-
-    def take(self) -> JobProcess | None:
-        return self.process
-
-
 def test_several_jobs_share_one_collection(jobs):
-    """Only the first is told the settings; one that was started early is taken if it is alone."""
+    """Only the first is told the settings."""
     settings = a_client()._settings
     two = JobClient.several(settings, 2, 9)
     assert jobs.counts == [2]
     assert [own._process for own in two] == [job.process for job in jobs.started]
     assert [[line["submissions"] for line in job.heard()] for job in jobs.started] == [[9], []]
-    early = Job(0)
-    (alone,) = JobClient.several(settings, 1, 1, Early(early.process))
-    assert (alone._process, jobs.counts) == (early.process, [2])
-    JobClient.several(settings, 2, 1, Early(early.process))
-    (fresh,) = JobClient.several(settings, 1, 1, Early(None))
-    assert (fresh._process, jobs.counts) == (jobs.started[-1].process, [2, 2, 1])
-    early.hangs_up()
 
 
 def test_a_closed_job_is_started_again_when_it_is_needed(jobs):

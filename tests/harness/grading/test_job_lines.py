@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from grader.grading.job import lines
-from grader.grading.job.lines import Collector, LineChannel, StartedEarly, start_jobs
+from grader.grading.job.lines import Collector, LineChannel, start_jobs
 
 # A stand-in for a collector: each job answers its first order, and ends when it is hung up on.
 ANSWERS = """
@@ -140,17 +140,3 @@ def test_jobs_compute_on_one_thread_and_find_this_engine(monkeypatch):
     engine = str(lines.Path(lines.__file__).parents[3])
     assert answer_of(job) == repr(["1", "1", "1", f"{engine}{os.pathsep}/course"]).encode()
     assert job.end() == 0
-
-
-@pytest.mark.process
-def test_a_job_that_was_started_early_is_taken_once():
-    """The taker ends it; otherwise it ends with its context."""
-    with StartedEarly(command(STUBBORN)) as early:
-        job = early.take()
-        assert early.take() is None
-    assert job._collector._process.poll() is None
-    job.kill()
-    job.end()
-    with StartedEarly(command(STUBBORN)) as early:
-        collector = early._job._collector
-    assert collector._process.returncode == -signal.SIGKILL

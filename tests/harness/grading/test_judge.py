@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.core.points import OF_THE_VALUES, total
+from grader.core.points import total
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
 from grader.grading.judge import judge as judges
@@ -155,30 +155,6 @@ def test_a_failed_test_makes_its_other_calls_unless_told_otherwise(course, stops
         return [call.arguments["x"].numel() for call in wrong.calls]
 
     assert opened(course, look, ["run_double"]) == calls
-
-
-def test_a_kept_verdict_is_not_asked_for_again(course):
-    """It gets the points of today, and remarks are made anew."""
-
-    def look(suite: Suite) -> None:
-        wrong = Answers(RIGHT | {"run_double": lambda x: x})
-        judge = Judge(suite, 7)
-        by_id = {one.id: one for one in judge.grade(Answers(RIGHT))}
-        remark = f"a note\nearns half of its points, because half {OF_THE_VALUES}"
-        kept = {
-            GRADIENT: by_id[GRADIENT]._replace(score=0.01, max_score=0.1, message=remark),
-            COUNTS: by_id[COUNTS]._replace(status=FAILED, score=0.0, message="wrong"),
-        }
-        again = {one.id: one for one in judge.grade(wrong, kept=kept)}
-        assert all(call.arguments["x"].shape != (2, 3) for call in wrong.calls)
-        assert not any(call.wrt for call in wrong.calls)
-        assert again[COUNTS] == kept[COUNTS]
-        worth = by_id[GRADIENT].max_score
-        assert (again[GRADIENT].max_score, again[GRADIENT].score) == (worth, 0.0)
-        none = f"earns none of its points, because none {OF_THE_VALUES}"
-        assert again[GRADIENT].message == f"a note\n{none}"
-
-    opened(course, look)
 
 
 def test_an_answer_that_breaks_a_test_fails_it(tmp_path):

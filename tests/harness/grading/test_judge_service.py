@@ -14,7 +14,7 @@ import pytest
 from grader.core.assignment import BadAssignment, Settings
 from grader.core.submission import Imports
 from grader.core.text import read
-from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Answer, Call, Frame, Raised, Use
 from grader.grading.judge import service as services
 from grader.grading.judge.service import JudgeService, memory_bound
@@ -213,27 +213,6 @@ def test_verdicts_are_sent_as_they_are_reached_if_the_coordinator_asks(graded):
     assert [read(Verdict, line["verdict"]).id for line in found.said] == [DOUBLES, COUNTS]
 
 
-def test_kept_verdicts_count_with_their_time(graded, monkeypatch):
-    """Only the other tests are asked for."""
-    kept = graded().grade.tests[0]._replace(duration_s=100.0)
-    ticks = iter([10.0, 12.00004])
-    monkeypatch.setattr(services, "time", SimpleNamespace(monotonic=ticks.__next__))
-    found = graded(kept=(kept,))
-    assert found.grade.tests[0] == kept
-    assert len(found.session.calls) == 1
-    assert found.grade.duration_s == 102.0
-    assert found.grade.score == 5.0
-
-
-def test_an_import_that_was_too_late_once_is_not_tried_again(graded):
-    """All tests get the message of the first time."""
-    found = graded(late_import="its import takes too long")
-    assert found.grade.status is GradeStatus.UNREADABLE
-    assert found.grade.message == "its import takes too long"
-    assert in_short(found.grade) == dict.fromkeys((DOUBLES, COUNTS), Status.TIMEOUT)
-    assert (found.session.calls, found.grade.isolation, found.grade.score) == ([], {}, 0.0)
-
-
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
@@ -257,14 +236,11 @@ def test_a_submission_that_cannot_be_imported_is_not_asked(graded, status, expec
 
 
 def test_a_submission_without_a_package_that_all_its_code_needs_is_unreadable(graded):
-    """Verdicts that are kept show that some of its code works."""
     missing = Environment(("scipy",), leaves_nothing=True)
     found = graded(environment=missing)
     assert (found.grade.status, found.grade.message) == (GradeStatus.UNREADABLE, missing.absence)
     assert in_short(found.grade) == dict.fromkeys((DOUBLES, COUNTS), Status.ERROR)
     assert (found.grade.score, found.grade.imports.lacking) == (0.0, ("scipy",))
-    kept = graded().grade.tests[:1]
-    assert graded(environment=missing, kept=kept).grade.status is GradeStatus.GRADED
 
 
 def test_a_test_that_was_not_graded_leaves_the_submission_not_graded(graded):
@@ -291,17 +267,6 @@ def test_forbidden_calls_cost_points_and_are_told(graded):
     assert [test.score for test in found.grade.tests] == [2.0, 1.0]
     assert found.grade.score == 3.0
     assert (found.grade.message or "").startswith("it uses torch.add (adapters.py:5)")
-
-
-def test_points_that_came_back_stay_while_no_test_changed(graded):
-    """They are computed again with the first new verdict on a wrong exercise."""
-    session = Session(RIGHT | {"run_count": lambda **_: 0})
-    carried = (Carried("run_count", "run_double", "zeroed", 0.5),)
-    tests = graded(session).grade.tests
-    assert [test.status for test in tests] == [PASSED, FAILED]
-    assert graded(session, kept=tests, carried=carried).grade.carried == carried
-    assert graded(session, kept=tests[:1], carried=carried).grade.carried == ()
-    assert graded(session, carried=carried).grade.carried == ()
 
 
 @pytest.mark.parametrize(

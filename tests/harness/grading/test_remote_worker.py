@@ -21,19 +21,15 @@ from grader.grading.cluster.bundle import (
     versions,
 )
 from grader.grading.cluster.remote_worker import (
-    JobEnded,
-    RemoteJob,
     RemoteWorker,
     close_remote_worker,
     open_remote_worker,
     run_request,
 )
-from grader.grading.job.client import JobLost
+from grader.grading.job.client import JobClient, JobLost
 from grader.grading.options import (
     AnyTask,
-    Explained,
     ExplanationTask,
-    GradedTask,
     NotIsolated,
     Options,
     Task,
@@ -54,16 +50,16 @@ class AnsweringJob:
 
     made: list[AnsweringJob]
 
-    def __init__(self, _settings: Settings, submissions: int) -> None:
+    def __init__(self, submissions: int) -> None:
         self.made.append(self)
         self.submissions = submissions
-        self.threads: set[int] = set()
         self.files: list[str] = []
+        self.is_grading = threading.Event()
         self.killed = threading.Event()
         self.closed = 0
 
     def grade(self, task: Task, _follow: Any = None) -> Grade:
-        self.threads.add(threading.get_ident())
+        self.is_grading.set()
         name = task.entry.name
         if name == "broken":
             raise BadAssignment("the tests cannot be run")
@@ -87,7 +83,11 @@ class AnsweringJob:
 def made(monkeypatch) -> list[AnsweringJob]:
     """The jobs that were made."""
     monkeypatch.setattr(AnsweringJob, "made", [], raising=False)
-    monkeypatch.setattr(remote_worker, "JobClient", AnsweringJob)
+    monkeypatch.setattr(
+        JobClient,
+        "several",
+        lambda _, count, submissions: [AnsweringJob(submissions) for _ in range(count)],
+    )
     return AnsweringJob.made
 
 
@@ -100,62 +100,6 @@ def task_of(folder: Path, name: str = "alice") -> Task:
     """Returns the task to grade a submission of that name in a folder."""
     place = write_files(folder / name, {"adapters.py": RIGHT})
     return Task(Entry(name, place), 0, "hash", "")
-
-
-# --- Jobs ---------------------------------------------------------------------------------------
-
-
-def test_a_job_does_all_its_work_in_one_thread(tmp_path, made):
-    """The system ends a job with the thread that started it."""
-    job, task = RemoteJob(SETTINGS, lambda: None), task_of(tmp_path)
-    graded = [job.fulfil(task), job.fulfil(task)]
-    assert graded == [GradedTask(task, a_grade("alice"))] * 2
-    question = ExplanationTask(task.entry, lambda: a_grade("alice"))
-    told = job.fulfil(question)
-    assert told == Explained(question, Words(message="about alice, alice"))
-    with pytest.raises(BadAssignment, match="cannot be run"):
-        job.fulfil(task_of(tmp_path, "broken"))
-    job.end()
-    assert made[0].threads == {job._thread.ident}
-    assert not job._thread.is_alive()
-    assert (made[0].closed, made[0].killed.is_set(), made[0].submissions) == (1, False, 1000)
-
-
-def test_a_job_ends_even_during_a_submission(tmp_path, made):
-    """That submission is not tried again."""
-    job, task = RemoteJob(SETTINGS, lambda: None), task_of(tmp_path, "slow")
-    found: list[Any] = []
-    asking = threading.Thread(target=lambda: found.append(job.fulfil(task)))
-    asking.start()
-    until(lambda: job._is_grading, "it grades")
-    job.end()
-    asking.join()
-    (graded,) = found
-    assert (graded.grade.status, graded.grade.message) == (
-        GradeStatus.NOT_GRADED,
-        "the judge was lost: it was killed",
-    )
-    assert made[0].killed.is_set()
-    assert made[0].closed == 1
-    assert not job._is_grading
-
-
-@pytest.mark.usefixtures("made")
-def test_an_order_to_a_job_that_has_ended_is_refused(tmp_path):
-    """A batch may end while a submission is still unpacked."""
-    job = RemoteJob(SETTINGS, lambda: None)
-    job.end()
-    with pytest.raises(JobEnded):
-        job.fulfil(task_of(tmp_path))
-
-
-def test_an_idle_job_ends_its_process(tmp_path, made, monkeypatch):
-    """A killed batch closes no remote worker; the next submission starts the job again."""
-    monkeypatch.setattr(remote_worker, "_IDLE_SECONDS", 0.01)
-    job = RemoteJob(SETTINGS, lambda: None)
-    until(lambda: made[0].closed, "it is closed")
-    assert job.fulfil(task_of(tmp_path)).grade == a_grade("alice")
-    job.end()
 
 
 # --- Remote workers -----------------------------------------------------------------------------
@@ -180,11 +124,30 @@ def test_a_remote_worker_answers_requests_and_keeps_no_file(tmp_path, disk, made
     broken = request_for(task_of(tmp_path, "broken"))
     assert worker.run(broken) == {"stopped": "the tests cannot be run"}
     assert worker.run(request_for(task)) == {"grade": a_grade("alice").as_json(whole=True)}
-    assert [job.files for job in made] == [[], ["adapters.py"] * 2], "one judge stays warm"
+    assert [name for job in made for name in job.files] == ["adapters.py"] * 2
     assert [*disk.iterdir()] == []
     asyncio.run(worker.teardown(None))
     assert not disk.exists()
-    assert [job.closed for job in made] == [1, 1]
+    assert [(job.closed, job.submissions) for job in made] == [(1, 1000)] * 2
+
+
+def test_a_remote_worker_closes_even_during_a_submission(tmp_path, disk, made):
+    """That submission is not tried again, and no other one is taken."""
+    worker, found = RemoteWorker(disk, SETTINGS, 1), []
+    slow = request_for(task_of(tmp_path, "slow"))
+    asking = threading.Thread(target=lambda: found.append(worker.run(slow)))
+    asking.start()
+    made[0].is_grading.wait()
+    asyncio.run(worker.teardown(None))
+    asking.join()
+    (reply,) = found
+    grade = Grade.from_json(reply["grade"])
+    assert (grade.status, grade.message) == (
+        GradeStatus.NOT_GRADED,
+        "the judge was lost: it was killed",
+    )
+    with pytest.raises(JobLost):
+        worker.run(slow)
 
 
 @pytest.mark.usefixtures("made")
@@ -193,7 +156,7 @@ def test_a_remote_worker_without_requests_keeps_no_assignment(tmp_path, disk, mo
     monkeypatch.setattr(remote_worker, "_IDLE_SECONDS", 0.05)
     worker = RemoteWorker(disk, SETTINGS, 2)
     until(lambda: not disk.exists(), "the folder is removed")
-    with pytest.raises(JobEnded):
+    with pytest.raises(JobLost):
         worker.run(request_for(task_of(tmp_path)))
     asyncio.run(worker.teardown(None))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from grader.grading.batch import GradesWouldBeLost
 from grader.intake.people import Person
 from grader.results.store import Store
 from tests.harness.export_fixtures import exported
@@ -220,7 +222,8 @@ CASES: Mapping[str, Hostile] = {
     "folders: a file of Alice's name": Hostile("folders", {"alice.py": 0}),
 }
 
-# Without a roster, these names fit Alice no worse than the name of her own submission does.
+# Without a roster, these names fit Alice no worse than the name of her own submission does. With
+# one, every name of a plain folder does that fits her: the instructor decides.
 SHARED = {
     "classroom: an account like Alice's number",
     "folders: Alice's address",
@@ -257,11 +260,12 @@ def test_a_later_submission_does_not_change_the_grade_of_another_student(
     assert (before["7"], before["9"]) == ("10", "5")
     for _ in range(2):  # a third batch changes as little as the second
         laid_out(folder, hostile.members)
-        batch(tiny, [folder], out, people)
+        with contextlib.suppress(GradesWouldBeLost):  # its message says whose grade is there
+            batch(tiny, [folder], out, people)
         after, said = points(out, tmp_path)
         assert after["7"] in ("", "10"), said
         assert hostile.gone or after["9"] == before["9"], said
-        if case in SHARED and not people:
+        if after["7"] == "" and (case in SHARED or (people and hostile.platform == "folders")):
             assert "rows that fit several submissions" in said
         elif not hostile.gone:
             assert after["7"] == before["7"], said

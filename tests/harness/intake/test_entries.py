@@ -10,7 +10,7 @@ import pytest
 from grader.core.submission import Author
 from grader.intake.copying import Admission
 from grader.intake.entry import Entry, Piece, names_of, normalised
-from grader.intake.graded_before import are_others, are_same, keys_of
+from grader.intake.graded_before import are_others
 from grader.intake.limits import CopyLimits, FileAllowance
 
 pytestmark = pytest.mark.unit
@@ -21,16 +21,6 @@ ALICE, BOB = Author("Alice Doe", "7", "alice@x.example"), Author("Bob Lee", "9",
 def test_identifiers_are_compared_without_case_spaces_and_normal_form() -> None:
     """Platforms write the same letter in two ways."""
     assert normalised(" ZOE\u0308 ") == normalised("Zoë") == "zoë"
-
-
-def test_people_are_known_by_ids_and_addresses() -> None:
-    """An id that equals an address of somebody else is still another key."""
-    assert keys_of([ALICE, Author("Nobody")]) == {"id 7", "email alice@x.example"}
-    assert are_same([ALICE, BOB], [Author(id="9")])
-    assert are_same([Author(email="ALICE@x.example")], [ALICE])
-    assert not are_same([Author("Alice Doe")], [Author("Alice Doe")])
-    assert not are_same([Author(id="7")], [Author(email="7")])
-    assert not are_same([], [])
 
 
 @pytest.mark.parametrize(

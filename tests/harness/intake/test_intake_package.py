@@ -18,7 +18,6 @@ from grader.grading.options import Task
 from grader.intake.entry import Entry, Piece
 from grader.intake.package import SubmissionPackage, pack, unpack
 from grader.intake.process import take_in
-from tests.harness.export_fixtures import a_verdict
 
 pytestmark = pytest.mark.unit
 
@@ -178,9 +177,7 @@ def test_a_packed_submission_is_taken_in_as_on_the_sending_machine(
     home.mkdir()
     away.mkdir()
     entry = hand_in(home)
-    request = RemoteRequest.of(
-        Task(entry, 0, "hash", "key", (a_verdict("run_softmax"),)), pack(entry)
-    )
+    request = RemoteRequest.of(Task(entry, 0, "hash", "key"), pack(entry))
     arrived = RemoteRequest.unpacked(*request.packed())
     assert arrived == request
     there = unpack(arrived.package, arrived.name, away)

@@ -70,39 +70,6 @@ def test_no_descriptor_stays_open(top: Path) -> None:
     assert many() == before
 
 
-@pytest.mark.parametrize(
-    ("link", "target", "led_to"),
-    [
-        ("d/link", "file", "d/file"),
-        ("d/link", "../a/b/file", "a/b/file"),
-        ("d/link", "./../d/../a//b/file", "a/b/file"),
-        ("link", "d/more", "d/file"),
-        ("d/link", "more", "d/file"),
-        ("a/b/link", "../../d", "d"),
-        ("d/link", "..", ""),
-        ("d/link", "../../top/d/file", None),
-        ("link", "..", None),
-        ("d/link", "/etc/passwd", None),
-        ("d/link", "link", None),
-        ("d/link", "none", None),
-    ],
-)
-def test_a_link_is_followed_inside_its_folder_only(
-    top: Path, link: str, target: str, led_to: str | None
-) -> None:
-    """A way out and back is refused too, and so is a link to itself."""
-    (top / "d" / "more").symlink_to("file")
-    (top / link).symlink_to(target)
-    with OpenFolder(top) as folder:
-        place = tuple(link.split("/"))
-        assert folder.item(place).is_link
-        if led_to is None:
-            with pytest.raises(OSError):  # noqa: PT011  # the number tells which
-                folder.led_to(place)
-        else:
-            assert "/".join(folder.led_to(place)) == led_to
-
-
 def test_a_folder_that_is_too_deep_is_refused(tmp_path: Path) -> None:
     """Each level keeps a descriptor open."""
     names = ["d"] * 65

@@ -202,20 +202,6 @@ def test_a_folder_named_by_an_id_may_also_fit_a_namesake() -> None:
     assert entry.authors[0].name == "Ann Lee"
 
 
-def test_a_clone_belongs_to_the_longest_matching_account() -> None:
-    """`attention-jane-doe` belongs to jane-doe, although there is also an account doe."""
-    entries = [
-        Entry("hw-jane-doe", HERE, authors=(Author(id="doe"),)),
-        Entry("hw-roe", HERE, authors=(Author(id="roe"),)),
-    ]
-    found = attribute(entries, PEOPLE)
-    assert [entry.authors[0] for entry in found.entries] == [
-        Author("Doe, Jane", "jane-doe", "jdoe@school.example"),
-        Author("John Roe", "roe", "roe@school.example"),
-    ]
-    assert [one.id for one in found.absentees] == ["doe", "zloe"]
-
-
 def test_an_ambiguous_submission_is_attributed_to_nobody() -> None:
     """If the id and the name differ, or two people share the name, nobody gets the grade."""
     twins = (*PEOPLE, Person("Jane Doe", "", (("id", "200"),)))

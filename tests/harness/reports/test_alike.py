@@ -19,9 +19,7 @@ from grader.cli.command_line import cli
 from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.core.text import Refusal
-from grader.core.verdict import Grade, GradeStatus
-from grader.intake.discovery import discover, single
-from grader.intake.handed_in import fingerprint
+from grader.intake.discovery import single
 from grader.reports.pages.similarity import write_alike
 from grader.reports.similarity.comparison import SimilarPairs, compare
 from grader.reports.similarity.process import tokens
@@ -190,23 +188,6 @@ def test_submissions_are_compared_with_an_earlier_class_and_a_repository(tmp_pat
         (first, "twin", "earlier"),
         (second, "clone", "repository"),
     }
-
-
-def test_a_submission_that_the_batch_numbered_has_that_name(tmp_path: Path):
-    """A second section has an alice too, in a folder that comes first: her code is not copied."""
-    program = (ROOT / "examples/class/hugo-martin/attention.py").read_text()
-    first = write_programs(tmp_path / "b", {one: {"a.py": program} for one in ("alice", "bob")})
-    out = store_results(first, tmp_path / "out")
-    second = write_programs(tmp_path / "a", {"alice": {"a.py": "def run_rope(x):\n    return x\n"}})
-    with Store.open(out, ASSIGNMENT.name) as store:
-        (entry,) = discover([second]).entries
-        digest = fingerprint(entry)
-        store.add(
-            Grade("alice-2", GradeStatus.GRADED, 1, 2, 7, digest, "s", 0.1, None, {}, ()), "key", 2
-        )
-        store.remember(paths=[str(second), str(first)])
-    (pair, *_) = compare(Store.read(out), ASSIGNMENT).pairs
-    assert {pair.one.name, pair.other.name} == {"alice", "bob"}
 
 
 def test_a_moved_class_is_reported_in_one_sentence(tmp_path: Path):

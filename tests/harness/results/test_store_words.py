@@ -23,7 +23,6 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.results.earlier import EarlierGrade, went_wrong
 from grader.results.store import Store
 
 pytestmark = pytest.mark.unit
@@ -97,24 +96,16 @@ def test_words_change_no_outcome_and_replace_the_earlier_ones(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("again", "known", "is_kept"),
-    [
-        ((X1, X2), {"t.py::x1": Status.FAILED}, True),
-        ((X2, X1), {"t.py::x1": Status.FAILED}, True),
-        ((X1, X2), None, False),
-        ((X1, X2), {}, False),
-        ((X1, X2), {"t.py::x1": Status.ERROR}, False),
-        ((X1, X2._replace(status=Status.FAILED)), {"t.py::x1": Status.FAILED}, False),
-    ],
+    ("again", "is_kept"), [((X1, X2), True), ((X2, X1), True), ((X1, X2), False)]
 )
-def test_words_stand_if_the_same_tests_go_wrong_again(
-    tmp_path: Path, again: tuple[Verdict, ...], known: dict[str, Status] | None, is_kept: bool
+def test_words_stand_if_the_next_grade_keeps_them(
+    tmp_path: Path, again: tuple[Verdict, ...], is_kept: bool
 ) -> None:
-    """The explainer need not run again. Other outcomes need other words."""
+    """The explainer need not run again."""
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("ann", X1, X2), "k", 0)
         store.add_words("ann", WORDS)
-        store.add(a_grade("ann", *again, unexplained=PENDING), "k2", 0, known)
+        store.add(a_grade("ann", *again, unexplained=PENDING), "k2", 0, is_kept)
         assert store.wrong_answers() == ({"ann": [*WORDS.wrong]} if is_kept else {})
     grade = read(tmp_path)
     assert grade.evidence.printed == ("hello" if is_kept else "")
@@ -127,53 +118,12 @@ def test_words_that_are_still_to_come_do_not_stand(tmp_path: Path) -> None:
     """An explanation without evidence is one all the same."""
     with Store.open(tmp_path, "attention") as store:
         store.add(a_grade("ann", X1, unexplained=PENDING), "k", 0)
-        store.add(a_grade("ann", X1, unexplained=PENDING), "k2", 0, went_wrong([X1, X2]))
+        store.add(a_grade("ann", X1, unexplained=PENDING), "k2", 0, True)
         assert store.unexplained() == {"ann": PENDING}
         store.add_words("ann", Words({"t.py::x1": TOLD}))
-        store.add(a_grade("ann", X1, unexplained=PENDING), "k3", 0, went_wrong([X1, X2]))
+        store.add(a_grade("ann", X1, unexplained=PENDING), "k3", 0, True)
         assert store.unexplained() == {}
     assert read(tmp_path).tests == (EXPLAINED,)
-
-
-LATE = a_verdict("x1", Status.TIMEOUT), a_verdict("y1", Status.TIMEOUT)
-UNREADABLE = {"status": GradeStatus.UNREADABLE, "message": "the import took 60 s"}
-
-
-@pytest.mark.parametrize(
-    ("grade", "stands"),
-    [
-        (a_grade("ann", X1, X2), EarlierGrade("k", "suite", (X1, X2))),
-        (a_grade("ann", X1, message="a note"), None),
-        (a_grade("ann", a_verdict("x1", Status.NOT_GRADED)), None),
-        (a_grade("ann", *LATE, status=GradeStatus.NOT_GRADED), None),
-        (
-            a_grade("ann", *LATE, **UNREADABLE),
-            EarlierGrade("k", "suite", LATE, late_import="the import took 60 s"),
-        ),
-        (a_grade("ann", *LATE, X1, **UNREADABLE), None),
-        (a_grade("ann", a_verdict("x1", Status.ERROR), **UNREADABLE), None),
-        (a_grade("bob", X1), None),
-    ],
-)
-def test_an_earlier_grade_stands_only_if_its_verdicts_stand_alone(
-    tmp_path: Path, grade: Grade, stands: EarlierGrade | None
-) -> None:
-    """A grade that is incomplete or has a message of its own has to be made again."""
-    with Store.open(tmp_path, "attention") as store:
-        store.add(grade, "k", 0)
-        store.add_words("ann", WORDS)
-        assert store.earlier("ann") == stands
-
-
-def test_an_earlier_grade_keeps_its_carried_points(tmp_path: Path) -> None:
-    """They follow from verdicts that may stand."""
-    carried = (Carried("run_x", "run_y", "half", 0.5),)
-    with Store.open(tmp_path, "attention") as store:
-        store.add(a_grade("ann", X1, carried=carried), "k", 0)
-        earlier = store.earlier("ann")
-    assert earlier is not None
-    assert earlier.carried == carried
-    assert read(tmp_path).carried == carried
 
 
 def diagnoses(store: Store) -> dict[str, list[str | None]]:
@@ -279,18 +229,6 @@ def test_the_facts_of_a_batch_are_kept_and_change_its_state_only_once(tmp_path: 
     with Store.open(tmp_path, "attention") as store:
         store.remember(paths=["elsewhere"])
     assert Store.read(tmp_path).state != states[0]
-
-
-def test_hashes_of_tests_are_kept_while_a_grade_depends_on_them(tmp_path: Path) -> None:
-    """Other suites are forgotten when a new one is stored."""
-    with Store.open(tmp_path, "attention") as store:
-        store.set_test_hashes("old", {"t.py::x1": "1"})
-        store.add(a_grade("ann", X1), "k", 0)
-        store.set_test_hashes("suite", {"t.py::x1": "2", "t.py::x2": "3"})
-        assert store.test_hashes("old") == {}
-        store.set_test_hashes("next", {"t.py::x1": "4"})
-        assert store.test_hashes("suite") == {"t.py::x1": "2", "t.py::x2": "3"}
-        assert store.test_hashes("next") == {"t.py::x1": "4"}
 
 
 def test_results_jsonl_is_written_again_only_if_it_is_not_current(tmp_path: Path) -> None:

@@ -44,8 +44,7 @@ def environment(tmp_path, root) -> Environment:
         "work/helpers.py": "",
     }
     folder = write_files(tmp_path / "tiny", TINY | own)
-    notes = ("Left out (larger than 8 MB): deep/big.pt (60 MB).", "Other: other.pt.")
-    return Environment(find_assignment(folder), root, notes)
+    return Environment(find_assignment(folder), root)
 
 
 # --- Uses of forbidden names ---------------------------------------------------------------------
@@ -113,21 +112,6 @@ def test_no_text_shows_this_machines_folders(tmp_path, root, monkeypatch, text, 
         "engine": engine,
     }
     assert without_places(text.format(**places), root, tmp_path / "scratch") == shown
-
-
-def test_the_beginning_of_a_folder_at_the_end_of_a_text_is_cut(tmp_path):
-    """A folder's first three parts are nobody's secret; less of it is no path."""
-    folder = Path("/a/bc/defg/hij")
-    for cut, shown in {
-        "/a/bc/defg/hi": "x …",
-        "/a/bc": "x …",
-        "/a/b": "x /a/b",
-        "/": "x /",
-    }.items():
-        assert without_places(f"x {cut}", tmp_path / "root", folder) == shown
-        if shown.endswith("…"):
-            listed = without_places(f"['x {cut}…, 1]", tmp_path / "root", folder)
-            assert listed == f"['{shown}, 1]"
 
 
 def redact(root: Path, kind: str, message: str, **more: Any) -> Raised:
@@ -230,10 +214,6 @@ def test_after_the_first_call_only_listed_packages_are_kept(environment):
         (lacks("helpers"), "as deep/helpers.py: imports are looked up from the adapters'"),
         (lacks("deep"), "handed in as deep: imports are"),
         (lacks("absent_one"), ""),
-        (lacks("model"), "hw/model.tar.gz is an archive, and was not opened: hand in"),
-        (Raised("FileNotFoundError", "No such file or directory: 'x/big.pt'"),
-         "Left out (larger than 8 MB): deep/big.pt (60 MB)."),
-        (Raised("FileNotFoundError", "No such file or directory: 'ig.pt'"), ""),
         (Raised("FileNotFoundError", "No such file or directory: 'other.pt'"), ""),
         (Raised("FileNotFoundError", "No such file or directory: 'x/helpers.py'"),
          "It was handed in as deep/helpers.py: a path is looked up from the folder that was"),

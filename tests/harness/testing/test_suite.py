@@ -293,16 +293,3 @@ def test_a_verdict_tells_no_number_of_the_graded_draw(raised, status, message, i
 
 
 OF_ONE_SHORT = ("a.py::test_b", "run_b", Aspect.VALUES, Visibility.HIDDEN)
-
-
-def test_an_earlier_verdict_gets_the_points_and_settings_of_today():
-    """Its status and words stay."""
-    earlier = OF_ONE.verdict(Status.PASSED, "a note")
-    today = dataclasses.replace(
-        OF_ONE, points=1.0, visibility=Visibility.PUBLIC, aspect=Aspect.NUMERICS
-    )
-    again = today.again(earlier)
-    assert (again.score, again.max_score, again.message) == (1.0, 1.0, "a note")
-    assert (again.visibility, again.aspect) == (Visibility.PUBLIC, Aspect.NUMERICS)
-    failed = today.again(earlier._replace(status=Status.FAILED, score=0.0))
-    assert (failed.score, failed.max_score) == (0.0, 1.0)

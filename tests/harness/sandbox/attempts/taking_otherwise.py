@@ -15,31 +15,60 @@ import socket
 import struct
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
-from .taking import (
-    CHUNK,
-    LIBC,
-    PAGE,
-    PRIVATE,
-    SHARED,
-    WRITABLE,
-    Held,
-    checked,
-    file_without_name,
-    holds,
-    made_read_only,
-    map_memory,
-    mapped,
-    new_file,
-    unmap,
-    written,
-)
+import numpy
+from numpy.lib.stride_tricks import as_strided
 
+from .taking import CHUNK, Held, holds, new_file, written
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
+PAGE = mmap.PAGESIZE
+SHARED, PRIVATE = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+READABLE, WRITABLE = mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
+_NO_RESERVE = 0x4000
+_DONTNEED, _NO_HUGE_PAGES = 4, 15
 _KEEP_SIZE = 1
 _POPULATE = 0x8000
 _SET_PIPE_SIZE = 1031
 LIBC.mremap.restype = ctypes.c_void_p
+
+
+def run_memory_forgotten(most: int) -> bool:
+    """Drops shared pages from the process's page tables, while the kernel keeps them."""
+
+    def forget(address: int) -> int:
+        LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(CHUNK), _DONTNEED)
+        return address
+
+    return holds(mapped(SHARED, forget), most)
+
+
+def run_memory_read_only(most: int) -> bool:
+    """Maps memory and makes it read-only, because the limit on data does not count such memory."""
+    return holds(mapped(PRIVATE, made_read_only), most)
+
+
+def run_memory_of_page_tables(most: int) -> bool:
+    """Takes a page of page table for every two megabytes of addresses that it touches."""
+    span, step = 16 << 30, 2 << 20
+
+    def take() -> Held:
+        kept: list[int] = []
+        try:
+            while True:
+                kept.append(map_memory(span, READABLE, PRIVATE | _NO_RESERVE))
+                LIBC.madvise(ctypes.c_void_p(kept[-1]), ctypes.c_size_t(span), _NO_HUGE_PAGES)
+                first = numpy.ctypeslib.as_array((ctypes.c_uint8 * 1).from_address(kept[-1]))
+                as_strided(first, (span // step,), (step,)).sum()
+                yield len(kept) * span // step * PAGE
+        finally:
+            for address in kept:
+                unmap(address, span)
+
+    return holds(take(), most)
 
 
 def run_memory_by_a_page(most: int) -> bool:
@@ -125,6 +154,44 @@ def run_memory_while_it_drips(most: int) -> bool:
     os._exit(0)
 
 
+def made_read_only(address: int) -> int:
+    """Protects a chunk against writing, and returns its address."""
+    LIBC.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(CHUNK), READABLE)
+    return address
+
+
+def mapped(flags: int, change: Callable[[int], int]) -> Held:
+    """Maps chunks of memory, each changed once it is written; gives all back at the end."""
+    kept: list[int] = []
+    try:
+        while True:
+            address = map_memory(CHUNK, WRITABLE, flags)
+            ctypes.memset(address, 7, CHUNK)
+            kept.append(change(address))
+            yield CHUNK * len(kept)
+    finally:
+        for address in kept:
+            unmap(address, PAGE)
+
+
+def map_memory(size: int, protection: int, flags: int) -> int:
+    """Maps memory, and returns its address."""
+    length, offset = ctypes.c_size_t(size), ctypes.c_long(0)
+    return checked(LIBC.mmap(None, length, protection, flags, -1, offset))
+
+
+def checked(address: int | None) -> int:
+    """Returns an address, or raises the error that the kernel reported instead."""
+    if address is None or address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return address
+
+
+def unmap(address: int, size: int) -> None:
+    """Gives memory back."""
+    LIBC.munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
+
+
 def _filled(descriptor: int) -> int:
     count = 0
     with contextlib.suppress(OSError):
@@ -140,6 +207,10 @@ def _channel() -> int:
             if end.family == socket.AF_UNIX:
                 return descriptor
     raise OSError("there is no channel")
+
+
+def run_disk_unlinked(most: int) -> bool:
+    return holds(written(file_without_name), most)
 
 
 def run_disk_never_named(most: int) -> bool:
@@ -213,3 +284,10 @@ def run_disk_allocated(most: int) -> bool:
                 yield CHUNK * (number + 1)
 
     return holds(take(), most)
+
+
+def file_without_name(number: int) -> int:
+    """Opens a new file in the scratch folder, and removes its name."""
+    descriptor = new_file(f"{number}")
+    Path(tempfile.gettempdir(), f"{number}").unlink()
+    return descriptor
