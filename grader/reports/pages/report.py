@@ -27,10 +27,9 @@ from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded, ranked
 from grader.reports.pages.open_decisions import (
     OpenDecision,
-    UnknownCluster,
     by_words,
     open_decisions,
-    unknown_clusters,
+    unnamed_clusters,
 )
 from grader.reports.pages.rendering import (
     ALIKE,
@@ -66,12 +65,11 @@ def class_page(
     results: Results,
     settling: Settling,
     found: ClassData,
-    clusters: Sequence[UnknownCluster],
     decisions: Sequence[OpenDecision],
     alike: str,
     compared: bool,
 ) -> str:
-    """Returns the page of a class, with its clusters of unrecognised wrong answers.
+    """Returns the page of a class.
 
     `alike` is the path of the similarity page, or "". If the report `compared` two batches, it
     depends on more than these results, and `current_report` never returns it.
@@ -95,7 +93,6 @@ def class_page(
         lacking=missing_in_words(results.class_imports().lacking),
         decisions=decisions,
         decisions_in_short=json.dumps([one.in_short for one in decisions]),
-        unknown_clusters=clusters,
         folder=one_line(str(results.folder)),
         not_graded=statuses[GradeStatus.NOT_GRADED],
         unreadable=statuses[GradeStatus.UNREADABLE],
@@ -237,8 +234,7 @@ def _write(
         changes.add_gone(name for name in against.submissions() if name not in still)
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
-    clusters = unknown_clusters(results, found.entries)
-    decisions = open_decisions(found, settling, clusters)
-    content = class_page(results, settling, found, clusters, decisions, alike, bool(changes))
+    decisions = open_decisions(found, settling, unnamed_clusters(results))
+    content = class_page(results, settling, found, decisions, alike, bool(changes))
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in decisions], changes
