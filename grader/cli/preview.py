@@ -65,12 +65,9 @@ def say_missing_packages(entries: Sequence[Entry], assignment: Path, adapters: s
 def print_package_needs(needs: Sequence[PackageNeed], submissions: int, console: Console) -> None:
     """Prints a table of all imports of the submissions, then the command to install them."""
     title = f"packages of {quantity(submissions, 'submission')}"
-    table = Table(
-        "package", "imported by", "declared by", "here", title=title, title_justify="left"
-    )
+    table = Table("package", "imported by", "here", title=title, title_justify="left")
     for need in needs:
-        numbers = (str(need.importing), str(need.declaring))
-        table.add_row(Text(need.package), *numbers, _state(need))
+        table.add_row(Text(need.package), str(need.importing), _state(need))
     console.print(table)
     for sentence in needs_in_words(needs):
         click.echo(sentence)

@@ -25,41 +25,12 @@ NAME_COLUMNS = ("name", "fullname", "student", "studentname", "displayname", "so
 class Imports(PlainData):
     """The imports of one submission from the course's environment.
 
-    `seconds` are the import times of modules of installed packages, by their names. The worker
-    claims them, so they are good for advice alone. `lacking` are packages that are not installed.
-    `not_preloaded` is why modules could not be loaded ahead; it is known while a batch runs.
+    `lacking` are packages that are not installed. `not_preloaded` is why modules could not be
+    loaded ahead; it is known while a batch runs.
     """
 
-    seconds: Mapping[str, float] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
     not_preloaded: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Needs(PlainData):
-    """The packages that one submission's files name; the files are read and not run.
-
-    `imported` are the import names of packages, `declared` the names of distributions.
-    """
-
-    imported: frozenset[str] = frozenset()
-    declared: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class ClassNeeds:
-    """The numbers of submissions that import, and that declare, each package."""
-
-    imported: Mapping[str, int] = field(default_factory=dict)
-    declared: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassImports:
-    """The imports of a class: by name, how many submissions import it, and the total seconds."""
-
-    imported: Mapping[str, tuple[int, float]] = field(default_factory=dict)
-    lacking: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The packages that a class's submissions need: missing ones, and slow ones to preload."""
+"""The packages that a class's submissions need, and those of an assignment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from packaging.utils import canonicalize_name
 
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES, several
-from grader.core.submission import ClassImports, ClassNeeds
 from grader.core.text import plain, quantity
 from grader.worker.packages import is_installed
 
@@ -61,19 +60,17 @@ def required_distributions(assignment: Assignment, with_preload: bool) -> list[s
 
 _LISTED = 5
 _LISTED_NEEDS = 30
-_WORTH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class PackageNeed:
     """A package that submissions import, and whether it is installed here.
 
-    `importing` and `declaring` count the submissions that import it and that declare it.
+    `importing` counts the submissions that import it.
     """
 
     package: str
     importing: int
-    declaring: int
     is_here: bool
 
     @property
@@ -88,15 +85,12 @@ class PackageNeed:
 
 
 def needs_of(
-    needs: ClassNeeds, own: Iterable[str] = (), is_here: Callable[[str], bool] = is_installed
+    imported: Mapping[str, int],
+    own: Iterable[str] = (),
+    is_here: Callable[[str], bool] = is_installed,
 ) -> list[PackageNeed]:
     """Returns the packages that a class imports except the course's `own`, most imported first."""
-    found = []
-    for package, importing in needs.imported.items():
-        if package not in own:
-            called = (distribution_of(package) or package).lower().replace("_", "-")
-            declaring = needs.declared.get(called, 0)
-            found.append(PackageNeed(package, importing, declaring, is_here(package)))
+    found = [PackageNeed(name, n, is_here(name)) for name, n in imported.items() if name not in own]
     return sorted(found, key=lambda need: (-need.importing, need.package))[:_LISTED_NEEDS]
 
 
@@ -105,12 +99,10 @@ def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
     needs = list(needs)
     for need in needs:
         if need.is_missing:
-            verb = "declares" if need.declaring == 1 else "declare"
-            declared = f" ({need.declaring} {verb} it)" if need.declaring else ""
             who = quantity(need.importing, "submission")
             yield (
                 f"not installed here: {plain(need.package)}, which {who} "
-                f"import{'s' if need.importing == 1 else ''}{declared}"
+                f"import{'s' if need.importing == 1 else ''}"
             )
     replaced = [plain(need.package) for need in needs if need.is_replaced]
     if replaced:
@@ -137,24 +129,6 @@ def missing_in_words(packages: Mapping[str, int]) -> str:
     told = [f"{plain(name)} ({quantity(many, 'submission')})" for name, many in packages.items()]
     listed = several(told, shown=_LISTED)
     return f"not installed here: {listed}; see grader doctor SUBMISSIONS" if told else ""
-
-
-def preload_in_words(imports: ClassImports, preload: Iterable[str]) -> Iterator[str]:
-    """Yields a sentence for each import that costs a class a second or more, the slowest first.
-
-    Skips the modules in `preload`, and the packages that contain them: these load with them.
-    """
-    loaded = tuple(f"{name}." for name in preload)
-    worth = [
-        (name, many, seconds)
-        for name, (many, seconds) in imports.imported.items()
-        if seconds >= _WORTH_SECONDS and not any(it.startswith(f"{name}.") for it in loaded)
-    ]
-    for name, many, seconds in worth[:_LISTED]:
-        yield (
-            f"import {plain(name)}: {quantity(many, 'submission')}, {seconds:.0f} s: "
-            "add it to preload in [tool.grader]"
-        )
 
 
 def not_preloaded_in_words(failed: Mapping[str, str]) -> Iterator[str]:

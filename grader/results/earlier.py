@@ -1,6 +1,6 @@
 """The parts of an earlier grade that stand in the next one: verdicts and words.
 
-The names of wrong answers and the imports of a submission are written here as well.
+The names of wrong answers are written here as well.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.explanation import PENDING, WrongAnswers
-from grader.core.submission import Imports
 from grader.core.verdict import Carried, Diagnosis, GradeStatus, Status, Verdict
 from grader.results.database import set_value, value_of
 from grader.results.rows import (
@@ -78,7 +77,7 @@ def clear_for_next(database: sqlite3.Connection, name: str, keeps_words: bool) -
         "WHERE submission = ?",
         (number,),
     ).fetchall()
-    for table in ("words", "verdict", "note", "carried", "import", "lacking"):
+    for table in ("words", "verdict", "note", "carried", "lacking"):
         database.execute(f"DELETE FROM {table} WHERE submission = ?", (number,))
     return words
 
@@ -119,8 +118,7 @@ def write_names(database: sqlite3.Connection, named: Sequence[NamedAnswers]) -> 
     """
     given = json.loads(value_of(database, "named") or "[]")
     told = [[name, exercise, said.mistake, said.explanation] for name, exercise, said in named]
-    # An earlier version kept no explanation.
-    database.executemany(_UNNAME, (row for row in given if len(row) == 4))
+    database.executemany(_UNNAME, given)
     for submission, exercise, diagnosis in named:
         said = (diagnosis.mistake, diagnosis.explanation, diagnosis.hint)
         database.execute(_NAME, (*said, submission, exercise))
@@ -134,11 +132,3 @@ def forget_names(database: sqlite3.Connection, submission: str) -> None:
     left = [row for row in given if row[0] != submission]
     if left != given:
         set_value(database, "named", json.dumps(left))
-
-
-def write_imports(database: sqlite3.Connection, submission: int, imports: Imports) -> None:
-    """Writes the imports of a submission."""
-    of_imports = [(submission, name, seconds) for name, seconds in imports.seconds.items()]
-    database.executemany("INSERT INTO import VALUES (?, ?, ?)", of_imports)
-    lacking = [(submission, well_formed(name)) for name in imports.lacking]
-    database.executemany("INSERT OR IGNORE INTO lacking VALUES (?, ?)", lacking)

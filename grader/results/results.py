@@ -15,7 +15,6 @@ from grader.core.evidence import Evidence
 from grader.core.explanation import WrongAnswers
 from grader.core.files import replaced
 from grader.core.late_rule import LateRule
-from grader.core.submission import ClassImports
 from grader.core.verdict import Grade
 from grader.results.database import StoreError, connect, reading, value_of
 from grader.results.rows import (
@@ -121,18 +120,11 @@ class Results:
         with self._reading() as db:
             return dict(db.execute(f"{missing} ORDER BY position, name"))
 
-    def class_imports(self) -> ClassImports:
-        """Returns the installed packages that the submissions import, and the missing packages."""
+    def lacking_packages(self) -> dict[str, int]:
+        """Returns how many submissions lack each package, the commonest first."""
+        counted = "SELECT name, COUNT(*) FROM lacking GROUP BY name ORDER BY 2 DESC, name"
         with self._reading() as db:
-            imported = db.execute(
-                "SELECT name, COUNT(*), SUM(seconds) FROM import "
-                "GROUP BY name ORDER BY 3 DESC, name"
-            )
-            lacking = db.execute(
-                "SELECT name, COUNT(*) FROM lacking GROUP BY name ORDER BY 2 DESC, name"
-            )
-            found = {name: (many, seconds) for name, many, seconds in imported}
-            return ClassImports(found, dict(lacking))
+            return dict(db.execute(counted))
 
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
         """Returns, by submission in class order, the answers that no known mistake explains."""

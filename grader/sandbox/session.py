@@ -119,7 +119,6 @@ class Session:
     stack_dump: str = ""
     isolation: Mapping[str, str] = field(default_factory=dict)
     cell_errors: tuple[Raised, ...] = ()
-    import_seconds: Mapping[str, float] = field(default_factory=dict)
     not_run: tuple[str, ...] = ()
     used: float = 0.0
     _worker: Worker | None = None
@@ -276,7 +275,6 @@ class Session:
         try:
             loaded = worker.load(self.submission, patience, self.uses.forbidden)
             self.uses.note_import(loaded.uses)
-            self.import_seconds = dict(loaded.imports)
             self.not_run = loaded.not_run
             self.environment.note_absent(loaded.absent, bool(loaded.adapters))
         except WorkerLost as lost:

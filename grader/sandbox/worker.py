@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from grader.core.files import remove
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance, is_alive
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, CallEncoder, ImportReport, believed_imports, decode_answer
+from grader.core.wire.calls import Call, CallEncoder, ImportReport, decode_answer
 from grader.core.wire.frames import (
     ANSWER,
     ANY_FRAME,
@@ -255,12 +255,9 @@ class Worker:
         except (WorkerLost, KeyError, TypeError, ValueError) as error:
             raise ForkServerLost(f"a worker could not be confined: {error}") from error
         header = self._told(b"", patience, "importing the submission")
-        elapsed = self.taken.wall
         self._held_at_first = self._watch.held
         with _undamaged("importing the submission"):
-            told = from_plain(ImportReport, header.get("imported"))
-            imports = believed_imports(told.imports, elapsed)
-        return replace(told, imports=tuple(imports.items()))
+            return from_plain(ImportReport, header.get("imported"))
 
     def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
         """Returns the worker's answer to a call; it stays encoded if its digest is `familiar`.

@@ -22,11 +22,11 @@ from typing import IO, Any
 import torch
 
 from grader.core.names import is_adapter
-from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport, slow_imports
+from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
-from grader.worker.packages import Folders, ImportClock, Spec, make_room
+from grader.worker.packages import Folders, Spec, make_room
 from grader.worker.performing import seed_generators
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
@@ -130,11 +130,10 @@ def load(
     os.chdir(place / submitted.relative_to(root))
     sys.path[:0] = own_paths
     sys.argv = ["adapters"]
-    clock = ImportClock()
     own_names = _own_names(root, own_paths)
     stubs = StubFinder(root, own_names)
     handed_in = WorkplaceFinder(root, place)
-    sys.meta_path[:0] = [EngineBlocker(own_paths), clock, handed_in]
+    sys.meta_path[:0] = [EngineBlocker(own_paths), handed_in]
     if importlib.machinery.PathFinder.find_spec("tensorboard") is None:
         sys.meta_path.insert(0, SilentFinder("torch.utils.tensorboard"))
     sys.meta_path += [stubs, OwnDistributions(submitted, own_names)]
@@ -170,7 +169,6 @@ def load(
         problem=problem,
         cell_errors=tuple(describe_exception(error, root) for error in failed),
         uses=(),
-        imports=slow_imports(clock.seconds),
         absent=tuple(stubs.names),
         not_run=(*(shell.not_run if shell else ()), *unreached),
     )

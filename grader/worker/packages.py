@@ -1,4 +1,4 @@
-"""Installed packages: their folders, loading before the fork, and the time of imports."""
+"""Installed packages: their folders, and loading before the fork."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ import importlib.machinery
 import site
 import sys
 import sysconfig
-import time
-from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 _LONGEST = 200
 # Where a finder looks for a module (None: on `sys.path`), and the answer of one.
@@ -55,40 +52,3 @@ def make_room(own_paths: Sequence[str], preloaded: Iterable[str]) -> None:
         if spec is not None and spec.loader is not None:
             for name in [name for name in sys.modules if name.partition(".")[0] == top]:
                 del sys.modules[name]
-
-
-class ImportClock(importlib.abc.MetaPathFinder):
-    """A finder of installed packages' modules, which measures the time of each import.
-
-    The time of a module includes the modules that it imports.
-    """
-
-    def __init__(self) -> None:
-        self._folders = tuple(f"{folder}/" for folder in package_folders())
-        self._is_running = False
-        self.seconds: dict[str, float] = {}
-
-    def find_spec(self, fullname: str, path: Folders, _target: object = None) -> Spec:
-        """Returns the spec of a module of an installed package; None for every other module."""
-        if self._is_running or fullname.partition(".")[0] in sys.stdlib_module_names:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
-        if spec is None or not str(spec.origin).startswith(self._folders):
-            return None
-        if isinstance(spec.loader, importlib.abc.Loader) and hasattr(spec.loader, "__dict__"):
-            self._time(spec.loader, fullname)
-        return spec
-
-    def _time(self, loader: Any, name: str) -> None:
-        execute: Callable[[ModuleType], None] = loader.exec_module
-
-        def timed(module: ModuleType) -> None:
-            del loader.exec_module
-            self._is_running, started = True, time.monotonic()
-            try:
-                execute(module)
-            finally:
-                self._is_running = False
-                self.seconds[name] = time.monotonic() - started
-
-        loader.exec_module = timed

@@ -35,11 +35,7 @@ from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
 from grader.intake.people import attribute, read_roster
-from grader.reports.package_needs import (
-    missing_in_words,
-    not_preloaded_in_words,
-    preload_in_words,
-)
+from grader.reports.package_needs import missing_in_words, not_preloaded_in_words
 from grader.reports.summary import absent_in_words, labelled
 from grader.results.store import Store
 
@@ -117,12 +113,9 @@ def batch(
         say("stopped: the grades so far are kept; run the command again to continue")
         sys.exit(INTERRUPTED)
     results = Store.read(out)
-    imports = results.class_imports()
     complete = print_class(results, details)
-    if said := missing_in_words(imports.lacking):
+    if said := missing_in_words(results.lacking_packages()):
         click.echo(said)
-    for sentence in preload_in_words(imports, assignment.preload):
-        click.echo(sentence)
     write_pages(results)
     sys.exit(0 if complete else 1)
 

@@ -9,7 +9,6 @@ script.
 from __future__ import annotations
 
 import enum
-import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +36,7 @@ from grader.core.wire.records import (
     values_of,
 )
 from grader.core.wire.scripts import Doing, Step, steps_as_value, steps_in
-from grader.core.wire.values import BadFrame, Value
+from grader.core.wire.values import Value
 
 MAX_MESSAGE = 4000  # characters of an exception
 MAX_USES = 100
@@ -219,7 +218,6 @@ class Use:
 
 Uses = Annotated[tuple[Use, ...], AtMost(MAX_USES)]
 _LONGEST_IMPORT = 100
-_WORTH_TELLING = 1e-3
 Texts = Annotated[tuple[Annotated[str, OnOneLine(_LONGEST_IMPORT)], ...], AtMost(MAX_IMPORTS)]
 
 
@@ -228,40 +226,16 @@ class ImportReport:
     """The result of importing a submission, as its worker tells it.
 
     `problem` ended the import, and `cell_errors` ended cells of a notebook. `uses` are uses of
-    forbidden functions. `imports` are modules with the seconds that they took, `absent` packages
-    that are not installed, and `not_run` commands, magics and cells that may define something.
+    forbidden functions. `absent` are packages that are not installed, and `not_run` commands,
+    magics and cells that may define something.
     """
 
     adapters: Annotated[tuple[Name, ...], AtMost(MAX_ADAPTERS)]
     problem: Raised | None
     cell_errors: Annotated[tuple[Raised, ...], AtMost(MAX_CELL_ERRORS)]
     uses: Uses
-    imports: Annotated[tuple[tuple[str, float], ...], AtMost(MAX_IMPORTS)]
     absent: Texts
     not_run: Texts
-
-
-def slow_imports(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Returns the slowest imports, without those that take less than a millisecond."""
-    slow = [entry for entry in seconds.items() if entry[1] >= _WORTH_TELLING]
-    slowest = sorted(slow, key=lambda entry: -entry[1])[:MAX_IMPORTS]
-    return tuple((name, round(float(taken), 4)) for name, taken in slowest)
-
-
-def believed_imports(told: Sequence[tuple[str, float]], at_most: float) -> dict[str, float]:
-    """Returns the import times that a worker claims, cut to `at_most` seconds in all.
-
-    Raises:
-        BadFrame: if a time is negative or not finite.
-    """
-    seconds: dict[str, float] = {}
-    for name, taken in told:
-        if not 0 <= taken < math.inf:
-            raise BadFrame("an import has an impossible time")
-        if len(name) <= _LONGEST_IMPORT and all(part.isidentifier() for part in name.split(".")):
-            left = at_most - sum(seconds.values())
-            seconds[name] = round(min(taken, max(left, 0.0)), 4)
-    return seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from grader.sandbox.session import Session, SessionLimits
 from grader.testing.cases import SEED
 from grader.testing.outcome import Plainly
 from grader.testing.suite import Suite
-from grader.worker.packages import is_installed
 
 # The calls of the first submission draw the cases and compute the references.
 _SUBMISSIONS_THAT_LEAVE_MUCH = 2
@@ -182,17 +181,9 @@ class JudgeService:
 
     def _observed(self, grade: Grade, session: Session) -> Grade:
         """Returns a grade with the session's isolation and imports so far."""
-        imports = self._imports(session)
-        return replace(grade, isolation=session.isolation, imports=imports)
-
-    def _imports(self, session: Session) -> Imports:
-        seconds = {
-            name: taken
-            for name, taken in session.import_seconds.items()
-            if is_installed(name.partition(".")[0])
-        }
         failed = self._servers.current().not_preloaded
-        return Imports(seconds, tuple(session.environment.lacking), failed)
+        imports = Imports(tuple(session.environment.lacking), failed)
+        return replace(grade, isolation=session.isolation, imports=imports)
 
     def _told(self, verdicts: Iterable[Verdict], follow: bool) -> Iterator[Verdict]:
         """Yields the verdicts; sends each when it is reached, if the coordinator asks for that."""

@@ -90,7 +90,7 @@ def class_page(
         alike=alike,
         made_of="" if compared else _made_of(results, settling, alike),
         entries=found.entries,
-        lacking=missing_in_words(results.class_imports().lacking),
+        lacking=missing_in_words(results.lacking_packages()),
         decisions=decisions,
         decisions_in_short=json.dumps([one.in_short for one in decisions]),
         folder=one_line(str(results.folder)),

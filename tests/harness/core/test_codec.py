@@ -47,7 +47,7 @@ RAISED = Raised(
     column=4,
 )
 REPORT = ImportReport(
-    ("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), (("a", 0.5),), ("b",), ("!ls",)
+    ("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), ("b",), ("!ls",)
 )
 
 

@@ -92,7 +92,7 @@ def test_a_verdict_crosses_whole() -> None:
 
 GRADE = dataclasses.replace(
     a_grade("ann", KNOWN, BARE, notes=("a note",), unexplained="too slow"),
-    imports=Imports({"numpy": 0.5}, ("lost",)),
+    imports=Imports(("lost",)),
     carried=(Carried("run_x", "run_y", "tripled", 0.3), Carried("run_x", "run_y", "zeroed", 0.6)),
 )
 

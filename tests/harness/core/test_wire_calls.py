@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from grader.core.wire.calls import (
-    MAX_IMPORTS,
     Answer,
     Call,
     CallDecoder,
@@ -18,12 +17,10 @@ from grader.core.wire.calls import (
     Traced,
     Use,
     Work,
-    believed_imports,
     call_in,
     decode_answer,
     encode_answer,
     encode_call,
-    slow_imports,
 )
 from grader.core.wire.frames import decode, received
 from grader.core.wire.records import (
@@ -235,19 +232,3 @@ def test_records_of_one_line_share_its_description() -> None:
         "places": [0, 1, 0],
     }
     assert records_from_json(None, {}) == ()
-
-
-def test_only_slow_imports_are_told_the_slowest_first() -> None:
-    """Less than a millisecond is not worth telling."""
-    assert slow_imports({"a": 0.001, "b": 0.0009, "c": 0.123456}) == (("c", 0.1235), ("a", 0.001))
-    assert len(slow_imports({f"m{number}": 1.0 for number in range(MAX_IMPORTS + 1)})) == 40
-
-
-def test_claimed_import_times_are_cut_to_the_measured_time() -> None:
-    """Names that no import statement can have are left out, and impossible times refused."""
-    claimed = [("a", 1.25), ("b.c", 1.0), ("no-name", 1.0), ("d" * 101, 1.0), ("e", 1.0)]
-    assert believed_imports(claimed, at_most=2.0) == {"a": 1.25, "b.c": 0.75, "e": 0.0}
-    assert believed_imports([("a", 0.12344), ("b", 0.12346)], 1.0) == {"a": 0.1234, "b": 0.1235}
-    for taken in (-0.5, float("inf"), float("nan")):
-        with pytest.raises(BadFrame, match="impossible time"):
-            believed_imports([("a", taken)], at_most=2.0)

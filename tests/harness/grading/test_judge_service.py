@@ -85,7 +85,6 @@ class Session(Answers):
     def __init__(self, functions: Mapping[str, Callable[..., Any]] = RIGHT, **fields: Any) -> None:
         super().__init__({**functions})
         self.isolation = {"filesystem": "landlock"}
-        self.import_seconds = {"torch.nn": 0.5, "own_module": 0.25}
         self.cell_errors: tuple[Raised, ...] = ()
         self.not_run: tuple[str, ...] = ()
         self.problem: StudentFault | None = None
@@ -195,14 +194,14 @@ PASSED, FAILED = Status.PASSED, Status.FAILED
 
 
 def test_a_grade_holds_all_that_was_observed(graded):
-    """Only imports of installed packages are kept, as the worker only claims them."""
+    """It holds what the session and the fork server told as well."""
     found = graded()
     grade = found.grade
     assert (grade.submission, grade.status, grade.message) == ("alice", GradeStatus.GRADED, None)
     assert (grade.score, grade.max_score, grade.seed) == (5.0, 5.0, 7)
     assert (grade.submission_hash, grade.suite_hash) == ("hash", "suite")
     assert grade.isolation == {"filesystem": "landlock"}
-    assert grade.imports == Imports({"torch.nn": 0.5}, (), {"scipy": "it is not installed"})
+    assert grade.imports == Imports((), {"scipy": "it is not installed"})
     assert grade.notes == ("a link was left out",)
     assert grade.duration_s > 0
     assert found.said == []

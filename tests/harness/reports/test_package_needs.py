@@ -1,4 +1,4 @@
-"""Sentences on a class's packages: missing ones, slow ones, and how to install them."""
+"""Sentences on a class's packages: missing ones, and how to install them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from grader.core.assignment import BadAssignment, find_assignment
-from grader.core.submission import ClassImports, ClassNeeds
 from grader.reports.package_needs import (
     PackageNeed,
     distribution_of,
@@ -17,7 +16,6 @@ from grader.reports.package_needs import (
     needs_in_words,
     needs_of,
     not_preloaded_in_words,
-    preload_in_words,
     required_distributions,
 )
 from tests.harness.conftest import ROOT
@@ -26,16 +24,15 @@ pytestmark = pytest.mark.unit
 
 
 def test_the_packages_of_a_class_are_listed_by_the_number_of_submissions():
-    """The course's own are left out. A package is declared under its distribution's name."""
+    """The course's own are left out."""
     imported = {"mine": 9, "yaml": 1, "sklearn": 3, "einx": 3, "json_tools": 1}
-    needs = ClassNeeds(imported, {"scikit-learn": 2, "pyyaml": 1, "json-tools": 1})
-    assert needs_of(needs, ["mine"], lambda name: name == "yaml") == [
-        PackageNeed("einx", 3, 0, False),
-        PackageNeed("sklearn", 3, 2, False),
-        PackageNeed("json_tools", 1, 1, False),
-        PackageNeed("yaml", 1, 1, True),
+    assert needs_of(imported, ["mine"], lambda name: name == "yaml") == [
+        PackageNeed("einx", 3, False),
+        PackageNeed("sklearn", 3, False),
+        PackageNeed("json_tools", 1, False),
+        PackageNeed("yaml", 1, True),
     ]
-    many = ClassNeeds({f"p{number}": 1 for number in range(31)}, {})
+    many = {f"p{number}": 1 for number in range(31)}
     assert len(needs_of(many, (), lambda _: False)) == 30
 
 
@@ -49,20 +46,20 @@ def test_only_a_well_known_package_has_a_distribution():
     ("needs", "said"),
     [
         ([], []),
-        ([PackageNeed("flash_attn", 3, 2, True), PackageNeed("json_tools", 1, 0, True)], []),
-        ([PackageNeed("tqdm", 3, 2, False)], ["not installed here, and not needed: tqdm"]),
+        ([PackageNeed("flash_attn", 3, True), PackageNeed("json_tools", 1, True)], []),
+        ([PackageNeed("tqdm", 3, False)], ["not installed here, and not needed: tqdm"]),
         (
-            [PackageNeed("flash_attn", 3, 2, False)],
+            [PackageNeed("flash_attn", 3, False)],
             [
-                "not installed here: flash_attn, which 3 submissions import (2 declare it)",
+                "not installed here: flash_attn, which 3 submissions import",
                 "an import alone costs nothing; code that uses a missing package fails",
                 f"to install them: {shlex.quote(sys.executable)} -m pip install flash-attn",
             ],
         ),
         (
-            [PackageNeed("json_tools", 1, 1, False)],
+            [PackageNeed("json_tools", 1, False)],
             [
-                "not installed here: json_tools, which 1 submission imports (1 declares it)",
+                "not installed here: json_tools, which 1 submission imports",
                 "an import alone costs nothing; code that uses a missing package fails",
                 "unknown to the grader, so check them before you install them: json_tools "
                 "(perhaps a file of their own that was not handed in)",
@@ -87,19 +84,8 @@ def test_missing_packages_of_a_batch_are_one_sentence():
     assert "p4 (2 submissions) and 1 more; see" in missing_in_words(five | {"p5": 2})
 
 
-def test_slow_imports_are_proposed_for_preload_unless_they_are_there():
-    """A preloaded module loads the packages that contain it. A second is worth it."""
-    imports = {
-        "torchvision": (1, 5.0), "torch": (9, 4.0), "scipy": (3, 2.4), "one": (1, 1.0),
-        "pandas": (1, 0.99),
-    }  # fmt: skip
-    said = [*preload_in_words(ClassImports(imports), ["torch", "torchvision.ops"])]
-    assert said == [
-        "import scipy: 3 submissions, 2 s: add it to preload in [tool.grader]",
-        "import one: 1 submission, 1 s: add it to preload in [tool.grader]",
-    ]
-    many = ClassImports({f"p{number}": (1, 2.0) for number in range(6)})
-    assert len([*preload_in_words(many, ())]) == 5
+def test_a_module_that_cannot_be_preloaded_is_named():
+    """The sentence says why."""
     assert [*not_preloaded_in_words({"jaxx": "No module named 'jaxx'"})] == [
         "preload: jaxx could not be imported, and is left out: No module named 'jaxx'"
     ]

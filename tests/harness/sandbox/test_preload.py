@@ -1,4 +1,4 @@
-"""A class's imports: packages preloaded, slow imports timed, missing packages named."""
+"""A class's imports: packages preloaded, missing packages named."""
 
 import dataclasses
 from pathlib import Path
@@ -7,10 +7,10 @@ import pytest
 
 import grader as verbs
 from grader.core.assignment import Settings
-from grader.core.submission import ClassImports, Imports
+from grader.core.submission import Imports
 from grader.core.verdict import GradeStatus, Status
 from grader.intake.entry import Entry
-from grader.reports.package_needs import missing_in_words, not_preloaded_in_words, preload_in_words
+from grader.reports.package_needs import missing_in_words, not_preloaded_in_words
 from grader.results.store import Store
 from grader.worker.packages import is_installed
 from tests.harness.conftest import RIGHT, TINY, write_files
@@ -62,21 +62,10 @@ def graded(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.process
-def test_import_times_are_recorded_for_installed_packages_only(grade):
-    """Only installed packages are timed, not the standard library or the student's files."""
-    own = f"import {INSTALLED}\nimport graphlib\nimport mine\n{RIGHT}"
-    imports = grade(own, mine_py="x = 1\n").grade.imports
-    assert imports.seconds[INSTALLED] > 0
-    assert not {"graphlib", "mine", "adapters"} & set(imports.seconds)
-    assert imports.lacking == ()
-
-
-@pytest.mark.process
-def test_a_preloaded_package_costs_a_submission_no_import_time(graded):
-    """The import finds the loaded module; a package that cannot be preloaded is only reported."""
+def test_a_package_that_cannot_be_preloaded_is_reported(graded):
+    """It costs nothing, like an import of a preloaded one."""
     grade = graded(adapters=f"import {INSTALLED}\n{RIGHT}")
     assert grade.score == grade.max_score
-    assert INSTALLED not in grade.imports.seconds
     assert set(grade.imports.not_preloaded) == {"not_there_either"}
 
 
@@ -150,26 +139,9 @@ def test_a_submission_is_graded_again_once_its_absent_package_is_installed(tiny,
     assert after.score == before.score
 
 
-def test_import_times_of_a_class_are_summed_in_the_store(tmp_path):
-    """The advice needs sums; reading the evidence of each submission would not scale."""
-    from tests.harness.export_fixtures import a_grade
-
-    with Store.open(tmp_path, "attention") as store:
-        for place, name in enumerate(("alice", "bob")):
-            imports = Imports({"pandas": 0.5 + place}, (ABSENT,), {"lost": "why"})
-            add(store, dataclasses.replace(a_grade(name), imports=imports), "key", place)
-    found = Store.read(tmp_path).class_imports()
-    assert found == ClassImports({"pandas": (2, 2.0)}, {ABSENT: 2})
-
-
-def test_advice_names_packages_whose_import_costs_a_class_a_second():
-    """Packages that are preloaded, wholly or in part, need no advice."""
-    imported = {"pandas": (34, 58.2), "matplotlib": (9, 4.0), "cheap": (34, 0.9)}
-    imports = ClassImports(imported, {"einx": 12, "wandb": 1})
-    assert [*preload_in_words(imports, ["matplotlib.pyplot"])] == [
-        "import pandas: 34 submissions, 58 s: add it to preload in [tool.grader]"
-    ]
-    assert missing_in_words(imports.lacking) == (
+def test_sentences_on_packages_are_plain_text():
+    """Each package has the number of submissions that lack it."""
+    assert missing_in_words({"einx": 12, "wandb": 1}) == (
         "not installed here: einx (12 submissions), wandb (1 submission); "
         "see grader doctor SUBMISSIONS"
     )

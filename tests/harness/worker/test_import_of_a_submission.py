@@ -19,7 +19,7 @@ import pytest
 from grader.core.wire.calls import ImportReport
 from grader.worker import packages
 from grader.worker.loading import EngineBlocker, load
-from grader.worker.packages import ImportClock, is_installed, load_ahead, make_room, package_folders
+from grader.worker.packages import is_installed, load_ahead, make_room, package_folders
 from grader.worker.stubs import OwnDistributions
 
 pytestmark = pytest.mark.unit
@@ -333,31 +333,3 @@ def test_folders_of_packages_are_listed_once():
     folders = package_folders()
     assert len(set(folders)) == len(folders)
     assert Path(pytest.__file__).parents[1] in map(Path, folders)
-
-
-def test_the_time_of_an_installed_packages_modules_is_measured(tmp_path, monkeypatch):
-    """The time of a module includes those that it imports; other modules are left to others."""
-    inside, outside = tmp_path / "installed", tmp_path / "outside"
-    for folder in (inside, outside):
-        folder.mkdir()
-    (inside / "timed_one.py").write_text("import timed_two\nimport json\n")
-    (inside / "timed_two.py").write_text("x = 1\n")
-    (inside / "timed_three.py").write_text("1 / 0\n")
-    (outside / "timed_four.py").write_text("x = 1\n")
-    monkeypatch.setattr(packages, "package_folders", lambda: (str(inside),))
-    clock = ImportClock()
-    sys.meta_path.insert(0, clock)
-    sys.path[:0] = [str(inside), str(outside)]
-    importlib.invalidate_caches()
-    one = importlib.import_module("timed_one")
-    assert (one.timed_two.x, list(clock.seconds)) == (1, ["timed_one"])
-    assert clock.seconds["timed_one"] > 0
-    with pytest.raises(ZeroDivisionError):
-        importlib.import_module("timed_three")
-    importlib.import_module("timed_four")
-    del sys.modules["timed_two"]
-    importlib.import_module("timed_two")
-    assert list(clock.seconds) == ["timed_one", "timed_three", "timed_two"]
-    assert all(0 <= seconds < 60 for seconds in clock.seconds.values())
-    assert clock.find_spec("json", None) is clock.find_spec("absent_one", None) is None
-    assert "exec_module" not in vars(one.__loader__)
