@@ -142,10 +142,7 @@ def write_pages(results: Results) -> None:
 
 
 def _changes_in_words(changes: Changes) -> str:
-    words = (
-        f"{len(changes.up)} up, {len(changes.down)} down, "
-        f"{len(changes.alike) + changes.same} with the same score"
-    )
+    words = f"{len(changes.up)} up, {len(changes.down)} down, {changes.same} with the same score"
     for found, said in (
         (changes.regraded, "graded in one batch only"),
         (changes.new, "new"),

@@ -228,7 +228,7 @@ def _write(
             (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
             found.add(graded, settling.handed_in.get(name, ()), settled)
             if changes is not None:
-                changes.add(graded, earlier.get(name), found.entries[-1].has_score)
+                changes.add(graded, earlier.get(name))
     if changes is not None and against is not None:
         still = frozenset(names)
         changes.add_gone(name for name in against.submissions() if name not in still)

@@ -46,9 +46,7 @@ RAISED = Raised(
     culprit=Frame("a.py", 1, "g", "x = 1"),
     column=4,
 )
-REPORT = ImportReport(
-    ("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), ("b",), ("!ls",)
-)
+REPORT = ImportReport(("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), ("b",), ("!ls",))
 
 
 @pytest.mark.parametrize("value", [RAISED, REPORT, Whole((Part("a", 9),), maybe=Part("b"))])
