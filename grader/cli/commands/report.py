@@ -67,11 +67,12 @@ def report(
     The page of the class is for instructors. The page of a submission can be sent to its authors.
     The pages replace an earlier report in FOLDER.
     """
+    if anonymous and against:
+        raise click.UsageError("--anonymous shows one batch alone: leave out --against")
     results, place = Store.read(folder), out or folder / REPORT
     earlier = Store.read(against) if against else None
     if anonymous:
         results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
-        earlier = results.beside(earlier) if earlier else None
         say(BY_THEMSELVES)
     written = write_report(results, place, earlier)
     print_class(results, details)
