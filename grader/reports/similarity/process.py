@@ -128,6 +128,8 @@ def _compared(node: ast.AST, names: _Names) -> str:
             return names.compared(name)
         case ast.arg():
             return _OWN
+        case ast.AnnAssign():
+            return ast.Assign.__name__
         case ast.Constant(value=str() | bytes()):
             return _STRING
         case ast.Constant(value=value):

@@ -57,7 +57,7 @@ NOTHING = np.empty(0, np.int64)
         ("f(None, True)", "f None True"),
         ('"""Why."""\nx = 1', "Assign name 0"),
         ("def f(a: int, *, b: str = 'x') -> float: pass", "FunctionDef name name name text Pass"),
-        ("y: int = 2", "AnnAssign name 0"),
+        ("y: int = 2", "Assign name 0"),
         ("def f(a) )", ""),
     ],
 )
