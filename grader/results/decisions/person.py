@@ -201,12 +201,11 @@ class PersonsPoints:
             if (exercise := self._exercises.get(target.exercise)) is None:
                 continue
             tests = target.tests & exercise.ids if target.tests else exercise.ids
-            before = exercise.worth
             left = exercise.take_out(tests, decision.bonus)
             what = "" if tests == exercise.ids else f"{quantity(len(tests), 'test')} "
             said = f"{what}made a bonus" if decision.bonus else f"{what}taken out"
-            why, possible = f"{said}: {decision.reason}", exercise.worth - before
-            self._set(ChangeKind.TAKEN_OUT, target.exercise, left, why, decision, possible)
+            why = f"{said}: {decision.reason}"
+            self._set(ChangeKind.TAKEN_OUT, target.exercise, left, why, decision)
 
     def _decide_parts(self) -> None:
         for decision, target in self._of(PointsChanged):
@@ -276,13 +275,12 @@ class PersonsPoints:
         left: int,
         sentence: str,
         decision: Decision,
-        possible: int = 0,
     ) -> None:
         """Sets an exercise's points to `left` hundredths, but not below 0."""
         more = max(left, 0) - self._exercises[exercise].points
         self._exercises[exercise].points += more
         replaces = not isinstance(decision, PointsChanged) or decision.by is None
-        self._add(kind, exercise, more, sentence, decision.source, False, replaces, possible)
+        self._add(kind, exercise, more, sentence, decision.source, False, replaces)
 
     def _add(
         self,
@@ -293,10 +291,9 @@ class PersonsPoints:
         source: str,
         is_full: bool = False,
         replaces: bool = False,
-        possible: int = 0,
     ) -> None:
         self._whole += 0 if exercise else more
-        change = PointsChange(kind, more, exercise, sentence, source, is_full, replaces, possible)
+        change = PointsChange(kind, more, exercise, sentence, source, is_full, replaces)
         self._changes.append(change)
 
 

@@ -161,7 +161,7 @@ class PointsChange:
 
     `sentence` is for students; `source` is the rule, or the file and line of the decision.
     `is_full` is whether the exercise has all its points after the change, and `replaces` whether
-    the points that single tests cost no longer hold. The `possible` hundredths change as well.
+    the points that single tests cost no longer hold.
     """
 
     kind: ChangeKind
@@ -171,7 +171,6 @@ class PointsChange:
     source: str
     is_full: bool = False
     replaces: bool = False
-    possible: int = 0
 
     @property
     def points(self) -> float:
