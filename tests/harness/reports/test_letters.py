@@ -105,7 +105,7 @@ def test_feedback_has_the_format_that_its_name_promises(name: str, content: byte
     assert in_format_of(replace(LETTER, pdf=None), "a.pdf") is None
 
 
-@pytest.mark.parametrize("suffix", ["tar", "tar.gz", "TGZ", "tar.bz2", "tbz2", "tar.xz", "txz"])
+@pytest.mark.parametrize("suffix", ["tar", "tar.gz", "TGZ"])
 def test_feedback_in_an_archive_has_every_form(suffix: str):
     """Equal content gives equal bytes."""
     packed = in_format_of(LETTER, f"a.{suffix}")
