@@ -72,7 +72,6 @@ class _Exercise:
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
     decided: dict[str, Fraction] = field(default_factory=dict)
-    excused: bool = False
 
     @property
     def settled(self) -> ExercisePoints:
@@ -84,11 +83,6 @@ class _Exercise:
     def ids(self) -> frozenset[str]:
         """Returns the ids of the exercise's tests."""
         return frozenset(test.id for test in self.tests)
-
-    @property
-    def uncounted(self) -> frozenset[str]:
-        """Returns the ids of the tests that cost no points."""
-        return self.ids if self.excused else self.taken_out
 
     def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
         """Returns the points left after tests are taken out, or made a bonus: others carry theirs.
@@ -179,7 +173,6 @@ class PersonsPoints:
             undecided=late.undecided,
             sources=self._sources(),
             timed_by=self._settling.timed_by.get(grade.submission, ""),
-            uncounted=frozenset().union(*(one.uncounted for one in exercises)),
         )
 
     def _sources(self) -> frozenset[str]:
@@ -233,7 +226,6 @@ class PersonsPoints:
                     ChangeKind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source
                 )
             if target.exercise in self._exercises:
-                self._exercises[target.exercise].excused = True
                 own = reached * self._exercises[target.exercise].worth
                 left = _rounded(Fraction(own, possible)) if possible else 0
                 why = f"excused, so that it counts as the others do{_reason(decision)}"
@@ -279,8 +271,7 @@ class PersonsPoints:
         """Sets an exercise's points to `left` hundredths, but not below 0."""
         more = max(left, 0) - self._exercises[exercise].points
         self._exercises[exercise].points += more
-        replaces = not isinstance(decision, PointsChanged) or decision.by is None
-        self._add(kind, exercise, more, sentence, decision.source, False, replaces)
+        self._add(kind, exercise, more, sentence, decision.source)
 
     def _add(
         self,
@@ -290,10 +281,9 @@ class PersonsPoints:
         sentence: str,
         source: str,
         is_full: bool = False,
-        replaces: bool = False,
     ) -> None:
         self._whole += 0 if exercise else more
-        change = PointsChange(kind, more, exercise, sentence, source, is_full, replaces)
+        change = PointsChange(kind, more, exercise, sentence, source, is_full)
         self._changes.append(change)
 
 

@@ -160,7 +160,6 @@ def common(settled: tuple[Settlement, ...]) -> Settlement | None:
         comments=tuple(c for c in first.comments if all(c in own.comments for own in settled)),
         excused=all(own.excused for own in settled),
         sources=frozenset.union(*(own.sources for own in settled)),
-        uncounted=frozenset.intersection(*(own.uncounted for own in settled)),
     )
 
 
