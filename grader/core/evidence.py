@@ -63,16 +63,11 @@ class StepWalk:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines of a submission's file, the first of which has the number `first`.
-
-    If the first line is inside a string of several lines, `opening` is the beginning of that
-    string.
-    """
+    """Lines of a submission's file, the first of which has the number `first`."""
 
     file: str
     first: int
     lines: tuple[str, ...]
-    opening: str = ""
 
 
 @dataclass(frozen=True, slots=True)

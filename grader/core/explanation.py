@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from grader.core.evidence import Evidence, Excerpt
+from grader.core.evidence import Evidence
 from grader.core.text import PlainData
 from grader.core.verdict import (
     Diagnosis,
@@ -74,13 +74,12 @@ class WrongAnswer(PlainData):
 class WrongAnswers(PlainData):
     """The wrong answers of a submission in one exercise.
 
-    `suspicion` names the likely fault, if there is a clue; `source` are lines of the submission.
+    `suspicion` names the likely fault, if there is a clue.
     """
 
     exercise: str
     answers: tuple[WrongAnswer, ...]
     suspicion: str | None = None
-    source: Excerpt | None = None
 
     def is_like(self, other: WrongAnswers, leniency: float) -> bool:
         """Returns whether two submissions give the same values in the same tests of values.

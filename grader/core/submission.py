@@ -34,16 +34,6 @@ class Imports(PlainData):
 
 
 @dataclass(frozen=True, slots=True)
-class Needs(PlainData):
-    """The packages that one submission's files name; the files are read and not run.
-
-    `imported` are the import names of packages.
-    """
-
-    imported: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class Submission(PlainData):
     """A private copy of a submission, and how to import its adapters from it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,17 +15,6 @@ _AROUND = 4
 _MOST = 20
 _LARGEST_FILE = 1 << 20
 _LONGEST_LINE = 300
-_MOST_FILES = 200
-_LONGEST_FUNCTION = 48
-# A comment, a triple-quoted string, or a string of one line. An unterminated string ends with the
-# text, also after a backslash: if an opening could fail, each further one would be tried as well.
-_TOKEN = re.compile(
-    r"#[^\n]*"
-    r"|(?P<opening>[A-Za-z]{0,2}(?P<quotes>\"{3}|'{3}))"
-    r"(?:\\.|(?!(?P=quotes))[^\\])*(?:(?P=quotes)|\\?\Z)"
-    r"|(?P<quote>[\"'])(?:\\.|(?!(?P=quote))[^\\\n])*(?:(?P=quote))?",
-    re.DOTALL,
-)
 
 
 def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
@@ -45,30 +33,15 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
             if 1 <= number <= len(lines) and len(found) < _MOST:
                 first = max(number - _AROUND, 1)
                 shown = lines[first - 1 : number + _AROUND]
-                found.append(Excerpt(file, first, _shown(shown), _opening(lines, first)))
+                found.append(Excerpt(file, first, _shown(shown)))
     return tuple(found)
 
 
-def function_at(root: Path, where: Where | None, name: str) -> Excerpt | None:
-    """Returns the function around a place or, without a place, the function called `name`.
-
-    A place outside of any function has a few lines around it. The search for a name covers the
-    files in `root` and in the folders directly below it.
-    """
-    if where is not None:
-        lines = lines_of(root, where.file)
-        if 1 <= where.line <= len(lines):
-            around = [one for one in _functions(lines) if one.lineno <= where.line <= _end(one)]
-            if not around:
-                return next(iter(excerpts(root, [where])))
-            return _function(where.file, lines, max(around, key=lambda one: one.lineno))
-    for file in sorted([*root.glob("*.py"), *root.glob("*/*.py")])[:_MOST_FILES]:
-        path = file.relative_to(root).as_posix()
-        lines = lines_of(root, path)
-        called = [one for one in _functions(lines) if one.name == name]
-        if called:
-            return _function(path, lines, min(called, key=lambda one: one.lineno))
-    return None
+def function_start(root: Path, where: Where) -> int:
+    """Returns the first line of the function around a place; its own line outside of functions."""
+    functions = _functions(lines_of(root, where.file))
+    around = [one.lineno for one in functions if one.lineno <= where.line <= _end(one)]
+    return max(around, default=where.line)
 
 
 def _functions(lines: Sequence[str]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -83,23 +56,8 @@ def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def _function(file: str, lines: Sequence[str], node: ast.stmt) -> Excerpt:
-    last = min(_end(node), node.lineno + _LONGEST_FUNCTION - 1)
-    shown = lines[node.lineno - 1 : last]
-    return Excerpt(file, node.lineno, _shown(shown), _opening(lines, node.lineno))
-
-
 def _shown(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(plain(line[:_LONGEST_LINE]).replace("\n", " ") for line in lines)
-
-
-def _opening(lines: Sequence[str], first: int) -> str:
-    """Returns the opening quotes of the triple-quoted string around a line, or ""."""
-    start = sum(len(line) + 1 for line in lines[: first - 1])
-    for token in _TOKEN.finditer("\n".join(lines)):
-        if token.end() > start:
-            return token["opening"] or "" if token.start() < start else ""
-    return ""
 
 
 def lines_of(root: Path, file: str) -> list[str]:

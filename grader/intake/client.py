@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from grader.core.files import new_scratch
 from grader.core.processes import processors
-from grader.core.submission import Needs, Submission, Unreadable
+from grader.core.submission import Submission, Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.limits import DEFAULT_BOUNDS, MIB, Bounds, size_in_words
@@ -83,14 +83,14 @@ class IntakeClient:
         order = {"adapters": adapters, "survey": False}
         return self._asked(entry, into, order, "submission", Submission.from_json)
 
-    def survey(self, entry: Entry, into: Path, adapters: str) -> Needs:
-        """Copies a submission into the empty folder `into` and returns the submission's needs.
+    def survey(self, entry: Entry, into: Path, adapters: str) -> frozenset[str]:
+        """Copies a submission into the empty folder `into` and returns the packages it imports.
 
         Raises:
             Unreadable, CopyFailed: as `take_in`.
         """
         order = {"adapters": adapters, "survey": True}
-        return self._asked(entry, into, order, "needs", Needs.from_json)
+        return self._asked(entry, into, order, "needs", lambda row: frozenset(map(str, row)))
 
     def _asked(
         self,
@@ -274,22 +274,19 @@ class _TooMuchProcessorTime(Exception):
     """The process has used more processor time than one submission may."""
 
 
-def survey(entries: Sequence[Entry], adapters: str) -> Mapping[str, int]:
+def survey(entries: Sequence[Entry], adapters: str) -> dict[str, int]:
     """Returns for each package how many entries import it.
 
     Leaves out unreadable entries, and all of them where there is no room: grading says why.
     """
-    imported: Counter[str] = Counter()
     many = min(processors(), len(entries))
     with ThreadPoolExecutor(max(many, 1)) as threads:
         shares = (entries[start::many] for start in range(many))
-        for found in threads.map(lambda share: list(_needs(share, adapters)), shares):
-            for needs in found:
-                imported.update(needs.imported)
-    return imported
+        found = threads.map(lambda share: list(_needs(share, adapters)), shares)
+        return Counter(name for own in found for needs in own for name in needs)
 
 
-def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[Needs]:
+def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[frozenset[str]]:
     """Yields the needs of the readable entries, from an intake process of their own."""
     with contextlib.suppress(OSError), IntakeClient() as client:
         for entry in entries:

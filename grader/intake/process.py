@@ -43,6 +43,7 @@ from grader.intake.programs.import_plan import (
     plan_imports,
     put_as_written,
 )
+from grader.intake.programs.needs import read_needs
 from grader.intake.programs.notebook import unfold, unfold_mentioned, write_files, write_runner
 from grader.intake.programs.source_facts import Located, locate, names_no_adapter, read_facts
 
@@ -311,11 +312,8 @@ def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
         raise CopyFailed(str(problem)) from problem
     if not order["survey"]:
         return {"submission": submission.as_json()}
-    # Loaded only for a survey: with `packaging`, it is a fifth of a process's start.
-    from grader.intake.programs.needs import read_needs
-
     try:
-        return {"needs": read_needs(submission).as_json()}
+        return {"needs": sorted(read_needs(submission))}
     except MemoryError:
         raise
     except Exception as problem:  # all of it may be hostile

@@ -41,7 +41,6 @@ from grader.reports.letter import (
     print_pdf,
 )
 from grader.reports.pages.rendering import whole_folder
-from grader.reports.summary import author_in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
@@ -115,7 +114,6 @@ if not results.exists():
 (root / "results").mkdir(exist_ok=True)
 shutil.copyfile(results, root / "results" / "results.json")
 """
-_ONE_SCORE = "one score for all of its people, which is not that of"
 _SCRIPTS = (("setup.sh", _SETUP), ("run_autograder", _RUN))
 
 
@@ -124,6 +122,8 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
     found = next(filter(None, map(_FOLDER.fullmatch, letter.downloaded_as)), None)
     if found is None:
         return "no folder of an export from Gradescope"
+    if letter.differs:
+        return "Gradescope shows a group one score, and its people have different ones"
     if letter.settled.excused:
         return "excused: Gradescope takes no feedback without points"
     shown = results(letter.grade, Display())
@@ -132,8 +132,7 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
         shown["score"] = letter.settled.final or 0.0
     content = json.dumps(shown, ensure_ascii=False)
     add_to_zip(archive, f"results/{found['number']}.json", content.encode())
-    names = ", ".join(map(author_in_words, letter.differing))
-    return names and f"{_ONE_SCORE} {names}: these are in the csv"
+    return ""
 
 
 _MAIL_FILE = "mail.csv"
@@ -212,7 +211,7 @@ def write_feedback(
                     continue
                 as_pdf = print_pdf(printer, letter.page) if printer else None
                 why = add(replace(letter, pdf=as_pdf))
-                is_written = not why or why.startswith((_TO_SOME, _ONE_SCORE))
+                is_written = why in ("", _TO_SOME)
                 written += is_written
                 left_out += [LeftOut(letter.grade.submission, why, is_written)] * bool(why)
         if not written:

@@ -7,11 +7,9 @@ opened, so feedback gets the format that the name promises.
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 import os
 import shutil
 import stat
@@ -20,19 +18,17 @@ import tarfile
 import tempfile
 import textwrap
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
-from grader.core.submission import Author
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.standing import ExerciseStanding, Standing, feedback, fenced, notes, shortened
-from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import Settling, common
 from grader.results.results import Results
@@ -41,10 +37,7 @@ _ANOTHERS = (
     "the platform has it under another person's name: hand it to its author with --format mail "
     "or folders"
 )
-_TAKEN_FOR = "a decision takes it for {}: hand it on with --format mail or folders"
 _STRETCH = 20
-# Columns of the text.
-_WIDEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,7 @@ class Letter:
     """A submission's feedback; `downloaded_as` are its files' names in the platform's download.
 
     `settled` holds its people's final points; `told` holds comments and decisions, in sentences.
-    `differing` are people of it whose points are others. `pdf` is the page as printed.
+    If it `differs`, some of its people have other points. `pdf` is the page as printed.
     """
 
     downloaded_as: tuple[str, ...]
@@ -61,7 +54,7 @@ class Letter:
     told: tuple[str, ...]
     text: str
     page: str
-    differing: tuple[Author, ...] = ()
+    differs: bool = False
     pdf: bytes | None = None
 
     def files(self) -> dict[str, bytes]:
@@ -105,45 +98,24 @@ def letters(
             if to_people and grade.submission in settling.unsure:
                 yield LeftOut(grade.submission, "its author is not certain")
                 continue
-            if not apart and _is_anothers(results, settling, grade.submission):
+            if not apart and _is_anothers(results, grade.submission, settled):
                 yield LeftOut(grade.submission, _ANOTHERS)
                 continue
-            if not apart:
-                settled, others = _by_platform(results, grade.submission, settled)
-                if others:
-                    why = _TAKEN_FOR.format(", ".join(map(author_in_words, others)))
-                    yield LeftOut(grade.submission, why, is_written=bool(settled))
             named, together = downloads.get(grade.submission, ()), common(settled)
             for one in settled if apart else filter(None, (together,)):
                 if one.has_points or one.excused:
                     letter = _letter(results.assignment, graded, one, named)
-                    unequal = (own.people for own in settled if own.final != one.final)
-                    yield replace(letter, differing=() if apart else sum(unequal, ()))
+                    yield replace(letter, differs=len({own.final for own in settled}) > 1)
                 else:
                     yield LeftOut(grade.submission, "not graded yet")
 
 
-def _is_anothers(results: Results, settling: Settling, submission: str) -> bool:
-    """Returns whether the platform has a submission under the name of somebody who is not its."""
-    surely = () if submission in results.people.unsure else results.people.authors
-    return submission in surely and not {*results.people.authors[submission]} <= {
-        *settling.handed_in.get(submission, ())
-    }
-
-
-def _by_platform(
-    results: Results, submission: str, settled: tuple[Settlement, ...]
-) -> tuple[tuple[Settlement, ...], tuple[Author, ...]]:
-    """Returns the settlements of a submission's people on its platform, and its other people."""
-    there = results.people.authors.get(submission)
-    if not there or submission in results.people.unsure:
-        return settled, ()
-    others = tuple(person for own in settled for person in own.people if person not in there)
-    own = (
-        replace(one, people=tuple(person for person in one.people if person in there))
-        for one in settled
-    )
-    return tuple(one for one in own if one.people), others
+def _is_anothers(results: Results, submission: str, settled: Iterable[Settlement]) -> bool:
+    """Returns whether a submission counts for others than its authors on the platform."""
+    authors = results.people.authors.get(submission)
+    if not authors or submission in results.people.unsure:
+        return False
+    return {person for one in settled for person in one.people} != {*authors}
 
 
 def _letter(assignment: str, graded: Graded, settled: Settlement, named: tuple[str, ...]) -> Letter:
@@ -187,23 +159,7 @@ def _text(assignment: str, graded: Graded, settled: Settlement, told: Sequence[s
         parts.append(f"{name}: {score}\n{indented}")
     if right:
         parts.append(f"Right: {', '.join(right)}")
-    return "\n\n".join(map(_wrap_lines, parts)) + "\n"
-
-
-def _wrap_lines(text: str) -> str:
-    """Returns text with long lines broken between words; each part keeps the line's indent."""
-    wrapped = []
-    for line in text.split("\n"):
-        indent = line[: len(line) - len(line.lstrip())]
-        wrap = textwrap.TextWrapper(
-            _WIDEST,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        wrapped += [line] if len(line) <= _WIDEST else wrap.wrap(line.lstrip())
-    return "\n".join(wrapped)
+    return "\n\n".join(parts) + "\n"
 
 
 def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
@@ -217,19 +173,18 @@ def _points_of(each: ExerciseStanding, settled: Settlement) -> str:
 _TIME = (1980, 1, 1, 0, 0, 0)
 _PAGES = (".html", ".htm")
 _TEXTS = (".txt", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".log", ".tex")
-_TARS = {".tar": "", ".tar.gz": "gz", ".tgz": "gz", ".tar.bz2": "bz2", ".tbz2": "bz2"}
-_TARS |= {".tar.xz": "xz", ".txz": "xz"}
+_TARS = (".tar", ".tar.gz", ".tgz")
 
 
 def in_format_of(letter: Letter, name: str) -> bytes | None:
     """Returns the feedback as content of a file of this name; None if its kind cannot hold it."""
     lower = name.lower()
     suffix = f".{lower.rpartition('.')[2]}"
-    compression = next((how for ends, how in _TARS.items() if lower.endswith(ends)), None)
     if suffix == ".zip":
         return zipped(letter.files())
-    if compression is not None:
-        return _tarred(letter.files(), compression)
+    if lower.endswith(_TARS):
+        packed = _tarred(letter.files())
+        return packed if suffix == ".tar" else gzip.compress(packed, mtime=0)
     if suffix == ".ipynb":
         return _notebook(letter.text).encode()
     if suffix == ".py":
@@ -243,16 +198,14 @@ def in_format_of(letter: Letter, name: str) -> bytes | None:
     return letter.text.encode() if suffix in _TEXTS or "." not in name else None
 
 
-def _tarred(files: dict[str, bytes], compression: str) -> bytes:
+def _tarred(files: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(mode="w", fileobj=buffer) as archive:
         for name, content in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
-    packed = {"gz": lambda data: gzip.compress(data, mtime=0), "bz2": bz2.compress}
-    packed |= {"xz": lzma.compress, "": bytes}
-    return packed[compression](buffer.getvalue())
+    return buffer.getvalue()
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""The packages that a class's submissions need: which are missing, and how to install them."""
+"""The packages that a class's submissions need, and those of an assignment."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ _LISTED_NEEDS = 30
 
 @dataclass(frozen=True, slots=True)
 class PackageNeed:
-    """A package, how many submissions import it, and whether it is installed here."""
+    """A package that submissions import, and whether it is installed here.
+
+    `importing` counts the submissions that import it.
+    """
 
     package: str
     importing: int
@@ -87,11 +90,7 @@ def needs_of(
     is_here: Callable[[str], bool] = is_installed,
 ) -> list[PackageNeed]:
     """Returns the packages that a class imports except the course's `own`, most imported first."""
-    found = [
-        PackageNeed(package, importing, is_here(package))
-        for package, importing in imported.items()
-        if package not in own
-    ]
+    found = [PackageNeed(name, n, is_here(name)) for name, n in imported.items() if name not in own]
     return sorted(found, key=lambda need: (-need.importing, need.package))[:_LISTED_NEEDS]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -115,15 +114,7 @@ def _short(test: str) -> str:
 
 # A tolerance is sound if error / tolerance is below NEAR in right answers, above FAR in wrong ones.
 NEAR, FAR = 0.3, 3.0
-# The powers of ten of error / tolerance that have their own bar in a histogram.
-_LOWEST, _HIGHEST = -4, 4
-_BOUNDS = [10.0**exponent for exponent in range(_LOWEST, _HIGHEST + 1)]
-_LEGEND = (
-    "right: the worst right answer's error / the tolerance; wrong: the nearest wrong one's. "
-    f"Errors: answers by powers of ten, 1e{_LOWEST} to 1e{_HIGHEST}; | is the tolerance"
-)
-_BARS = " ▁▂▃▄▅▆▇█"
-_PLAIN_BARS = " .:-=+*#@"
+_LEGEND = "right: the worst right answer's error / the tolerance; wrong: the nearest wrong one's"
 
 
 @dataclass(slots=True)
@@ -131,15 +122,13 @@ class ErrorSpread:
     """The errors of a class in one test, as multiples of the tolerance.
 
     `right` is the largest error of an answer that passed, and `wrong` the smallest error outside
-    the tolerance. `counts` holds the number of answers for each power of ten; the first and the
-    last count also include all answers beyond.
+    the tolerance.
     """
 
     exercise: str
     test: str
     right: float | None = None
     wrong: float | None = None
-    counts: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
 
     def add(self, status: Status, measured: Measurement) -> None:
         """Adds the verdict of one submission; ignores it if it failed for another reason."""
@@ -148,10 +137,6 @@ class ErrorSpread:
             self.right = max(error, self.right or 0.0)
         elif status is Status.FAILED and error > 1:
             self.wrong = min(error, math.inf if self.wrong is None else self.wrong)
-        else:
-            return
-        # The first bar holds errors up to 10^-4; errors above 1 are too large.
-        self.counts[bisect.bisect_left(_BOUNDS, error)] += 1
 
     @property
     def doubts(self) -> list[str]:
@@ -187,28 +172,18 @@ def print_tolerances(grades: Iterable[Grade], console: Console) -> None:
     if not found:
         console.print("no test of these results has compared numbers")
         return
-    console.print(_table(found, _bars_for(console.encoding)))
+    console.print(_table(found))
     console.print(Text(_LEGEND))
     doubtful = [spread for spread in found if spread.doubts]
     for line in _verdicts(found, doubtful):
         console.print(Text(line))
 
 
-def _bars_for(encoding: str) -> str:
-    """Returns block characters if the terminal's encoding has them, otherwise ASCII."""
-    try:
-        _BARS.encode(encoding)
-    except UnicodeEncodeError:
-        return _PLAIN_BARS
-    return _BARS
-
-
-def _table(found: Sequence[ErrorSpread], bars: str) -> Table:
+def _table(found: Sequence[ErrorSpread]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("test", overflow="fold")
     for heading in ("right", "wrong", "gap"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("errors", no_wrap=True)
     exercise = None
     for spread in found:
         if spread.exercise != exercise:
@@ -216,19 +191,9 @@ def _table(found: Sequence[ErrorSpread], bars: str) -> Table:
             table.add_row(Text(one_line(exercise), style="bold"))
         style = "red" if spread.doubts else ""
         name = f"  {one_line(name_of_test(spread.test), 80)}"
-        drawn = histogram(spread.counts, bars)
-        cells = (_times(spread.right), _times(spread.wrong), _gap(spread), drawn)
+        cells = (_times(spread.right), _times(spread.wrong), _gap(spread))
         table.add_row(Text(name, style=style), *(Text(cell, style=style) for cell in cells))
     return table
-
-
-def histogram(counts: Sequence[int], levels: str = _BARS) -> str:
-    """Returns a bar for each power of ten, with a line at the tolerance."""
-    most = max(counts, default=0)
-    highest = len(levels) - 1
-    bars = [levels[math.ceil(highest * count / most)] if most else " " for count in counts]
-    allowed = -_LOWEST + 1
-    return f"{''.join(bars[:allowed])}|{''.join(bars[allowed:])}"
 
 
 def _gap(spread: ErrorSpread) -> str:

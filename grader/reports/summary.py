@@ -259,17 +259,8 @@ def _in_short(
     told = {row.submission: cells for row, *cells in zip(rows, names, scores, strict=True)}
     for grade in results.grades_of(told):
         name, score = told[grade.submission]
-        counted = _counted(grade, finals)
-        table.add_row(name, score, Text(complaint(counted, max(width - taken, _SHORTEST))))
+        table.add_row(name, score, Text(complaint(grade, max(width - taken, _SHORTEST))))
     return table
-
-
-def _counted(grade: Grade, finals: _Finals) -> Grade:
-    """Returns the grade without the tests that cost none of its people points."""
-    own = [one.uncounted for one in finals.get(grade.submission, ())]
-    if not own or not (uncounted := frozenset.intersection(*own)):
-        return grade
-    return replace(grade, tests=tuple(t for t in grade.tests if t.id not in uncounted))
 
 
 def _in_full(results: Results, people: _People, rows: Sequence[Grade], finals: _Finals) -> Table:
@@ -283,7 +274,7 @@ def _in_full(results: Results, people: _People, rows: Sequence[Grade], finals: _
         table.add_row(
             Text(_label(people, row)),
             _score(row, finals),
-            Text(complaints(_counted(grade, finals))),
+            Text(complaints(grade)),
         )
     return table
 

@@ -27,13 +27,9 @@ from grader.results.results import Results
 from grader.results.rows import People
 
 _SMALLEST = 100
-_MARK = "\u0300"
-_WORD = re.compile(rf"[\w'’-][\w'’{_MARK}-]*")
-_PERHAPS_A_MARK = re.compile(r"[^\w\x00-\x7f]")
+_WORD = re.compile(r"[\w'’-]+")
 # The characters between the words of a name or the parts of an address; never code or a line end.
 _SEPARATED = re.compile(r"(?:[^\S\r\n]|[,.@])*")
-# A preferred name, as platforms write it: "Wei (Vivian) Chen".
-_NICKNAME = re.compile(r"""\([^()]*\)|"[^"]*"|“[^“”]*”""")
 _LONGEST = 8  # words of a name, at most
 _JOINED, _SHORTEST_JOINED = 3, 6  # words joined to one, at most, and its characters, at least
 _SHORTEST, _SHORTEST_NUMBER = 3, 4  # characters of a name that stands alone, at least
@@ -108,7 +104,6 @@ class Mask:
         self.names = {label: name for name, label in self.labels.items()}
         self._known: dict[tuple[str, ...], str] = {}
         self._firsts: set[str] = set()
-        self._gaps: set[str] = set()  # between the words of people's names
         self._ordinary: dict[tuple[str, ...], str] = {}
         # Names that a platform wrote as one word, as Canvas does: "doejane".
         self._joined: dict[str, str] = {}
@@ -133,10 +128,9 @@ class Mask:
         is known to have handed it in, the label replaces it only where it is a name for certain.
         """
         for person in people:
-            if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(_marked(person.name)):
+            if len(person.name) >= _SHORTEST_JOINED and _WORD.fullmatch(person.name):
                 self._joined.setdefault(_as_compared(person.name), label)
-            self._gaps.update(_WORD.split(_marked(person.name))[1:-1])
-        texts = [text for one in people for text in (*_names(one.name), one.id, one.email)]
+        texts = [text for one in people for text in (one.name, one.id, one.email)]
         is_ordinary = name.isascii() and name.isalpha() and not people
         for text in (name, *texts):
             words = _words(text)
@@ -149,8 +143,9 @@ class Mask:
 
     def text(self, text: str) -> str:
         """Returns a text in which labels replace the names, ids and addresses of this class."""
-        found = [*_WORD.finditer(_marked(text))]
-        words = [_as_compared(text[match.start() : match.end()]) for match in found]
+        text = unicodedata.normalize("NFC", text)
+        found = [*_WORD.finditer(text)]
+        words = [_as_compared(match[0]) for match in found]
         if self._firsts.isdisjoint(words) and not self._joined:
             return text
         starts = [*(match.start() for match in found), len(text)]
@@ -173,10 +168,7 @@ class Mask:
         The text before a word is the gap at its place.
         """
         ahead = gaps[place + 1 : min(place + _LONGEST, len(words))]
-        near = itertools.takewhile(
-            lambda gap: gap in self._gaps or _SEPARATED.fullmatch(gap), ahead
-        )
-        longest = 1 + sum(1 for _ in near)
+        longest = 1 + sum(1 for _ in itertools.takewhile(_SEPARATED.fullmatch, ahead))
         if words[place] in self._firsts:
             for length in range(longest, 0, -1):
                 if label := self._known.get(tuple(words[place : place + length])):
@@ -215,17 +207,6 @@ class Mask:
         return masked  # type: ignore[no-any-return]
 
 
-def _names(name: str) -> Iterator[str]:
-    """Yields a name; of "Wei (Vivian) Chen" also "Wei Chen" and "Vivian Chen"."""
-    yield name
-    if found := _NICKNAME.search(name):
-        official = _NICKNAME.sub(" ", name)
-        yield official
-        surname, comma, _ = official.partition(",")
-        if last := (surname if comma else official[found.start() :]).strip():
-            yield f"{found[0]} {last}"
-
-
 def _is_surely_named(words: Sequence[str], gaps: Sequence[str], place: int) -> bool:
     """Returns whether a word is all of a text, or quoted, or part of a path or an address."""
     before, after = gaps[place], gaps[place + 1]
@@ -255,20 +236,6 @@ class AnonymousResults(Results):
         mask = Mask(numbered(results), results.people)
         mask.add_files(results)
         return cls(results, mask)
-
-    def beside(self, other: Results) -> AnonymousResults:
-        """Returns another batch over the same class, with the same numbers.
-
-        Raises:
-            StoreError: if numbers cannot be read, or new ones cannot be kept.
-        """
-        names = other.submissions()
-        mask = Mask(numbered(self.named, names), self.named.people)
-        for name in names:
-            mask.add(name, other.people.authors.get(name, ()), mask.labels[name])
-        mask.add_files(self.named)
-        mask.add_files(other)
-        return AnonymousResults(other, mask)
 
     def submissions(self) -> list[str]:
         """Returns the labels of the submissions, in the order of their numbers."""
@@ -301,15 +268,7 @@ def _number(label: str) -> int:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    found = _WORD.finditer(_marked(text))
-    return tuple(_as_compared(text[match.start() : match.end()]) for match in found)
-
-
-def _marked(text: str) -> str:
-    """Returns the text with one and the same mark in place of each accent and vowel sign."""
-    return _PERHAPS_A_MARK.sub(
-        lambda found: _MARK if unicodedata.category(found[0]).startswith("M") else found[0], text
-    )
+    return tuple(map(_as_compared, _WORD.findall(unicodedata.normalize("NFC", text))))
 
 
 def _as_compared(word: str) -> str:

@@ -36,7 +36,7 @@ def stamp_of(state: str, lines: Path) -> str:
     return json.dumps([state, *found]) if state else ""
 
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 FILE = "results.sqlite"
 LINES = "results.jsonl"
 
@@ -116,6 +116,8 @@ CREATE TABLE author (
     PRIMARY KEY (submission, place)
 ) WITHOUT ROWID;
 CREATE TABLE late (submission TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE handed_in (submission TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE unsure (submission TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE absentee (
     place INTEGER PRIMARY KEY,
     name TEXT NOT NULL,

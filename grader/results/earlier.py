@@ -1,6 +1,6 @@
 """The words about an earlier grade, which may stand in the next one.
 
-The names of wrong answers and the imports of a submission are written here as well.
+The names of wrong answers are written here as well.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from grader.core.explanation import PENDING, WrongAnswers
-from grader.core.submission import Imports
 from grader.core.verdict import Diagnosis
 from grader.results.database import set_value, value_of
 from grader.results.rows import (
     OF_WORDS,
-    well_formed,
 )
 
 
@@ -72,8 +70,7 @@ def write_names(database: sqlite3.Connection, named: Sequence[NamedAnswers]) -> 
     """
     given = json.loads(value_of(database, "named") or "[]")
     told = [[name, exercise, said.mistake, said.explanation] for name, exercise, said in named]
-    # An earlier version kept no explanation.
-    database.executemany(_UNNAME, (row for row in given if len(row) == 4))
+    database.executemany(_UNNAME, given)
     for submission, exercise, diagnosis in named:
         said = (diagnosis.mistake, diagnosis.explanation, diagnosis.hint)
         database.execute(_NAME, (*said, submission, exercise))
@@ -87,9 +84,3 @@ def forget_names(database: sqlite3.Connection, submission: str) -> None:
     left = [row for row in given if row[0] != submission]
     if left != given:
         set_value(database, "named", json.dumps(left))
-
-
-def write_imports(database: sqlite3.Connection, submission: int, imports: Imports) -> None:
-    """Writes the imports of a submission."""
-    lacking = [(submission, well_formed(name)) for name in imports.lacking]
-    database.executemany("INSERT OR IGNORE INTO lacking VALUES (?, ?)", lacking)

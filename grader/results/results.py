@@ -121,7 +121,7 @@ class Results:
             return dict(db.execute(f"{missing} ORDER BY position, name"))
 
     def lacking_packages(self) -> dict[str, int]:
-        """Returns how many submissions lack each package that is not installed."""
+        """Returns how many submissions lack each package, the commonest first."""
         counted = "SELECT name, COUNT(*) FROM lacking GROUP BY name ORDER BY 2 DESC, name"
         with self._reading() as db:
             return dict(db.execute(counted))

@@ -220,13 +220,6 @@ def line_of(grade: Grade) -> str:
 
 
 _OF_AN_AUTHOR = "name, id, email"
-# Tables that are missing in earlier stores.
-_LATER = (
-    "CREATE TABLE IF NOT EXISTS handed_in (submission TEXT PRIMARY KEY, at TEXT NOT NULL) "
-    "WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS unsure (submission TEXT PRIMARY KEY, why TEXT NOT NULL) "
-    "WITHOUT ROWID",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,19 +245,18 @@ def read_people(database: sqlite3.Connection) -> People:
         authors[submission] = (*authors.get(submission, ()), Author(*author))
     late = frozenset(name for (name,) in database.execute("SELECT submission FROM late"))
     absentees = database.execute(f"SELECT {_OF_AN_AUTHOR} FROM absentee ORDER BY place")
+    times = database.execute("SELECT submission, at FROM handed_in")
     return People(
         authors,
         late,
         tuple(Author(*row) for row in absentees),
-        {name: datetime.datetime.fromisoformat(at) for name, at in _rows_of(database, "handed_in")},
-        dict(_rows_of(database, "unsure")),
+        {name: datetime.datetime.fromisoformat(at) for name, at in times},
+        dict(database.execute("SELECT submission, why FROM unsure")),
     )
 
 
 def write_people(database: sqlite3.Connection, people: People) -> None:
     """Writes the people in place of those that the store held."""
-    for statement in _LATER:
-        database.execute(statement)
     tables: dict[str, list[tuple[Any, ...]]] = {
         "author": [
             (submission, place, *astuple(author))
@@ -282,9 +274,3 @@ def write_people(database: sqlite3.Connection, people: People) -> None:
             cells = [well_formed(cell) if isinstance(cell, str) else cell for cell in row]
             marks = ", ".join("?" * len(cells))
             database.execute(f"INSERT INTO {table} VALUES ({marks})", cells)
-
-
-def _rows_of(database: sqlite3.Connection, table: str) -> list[tuple[str, str]]:
-    known = "SELECT 1 FROM sqlite_master WHERE name = ?"
-    is_there = database.execute(known, (table,)).fetchone()
-    return database.execute(f"SELECT * FROM {table}").fetchall() if is_there else []

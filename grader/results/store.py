@@ -35,7 +35,6 @@ from grader.results.earlier import (
     NamedAnswers,
     clear_for_next,
     forget_names,
-    write_imports,
     write_names,
     write_wrong_answers,
 )
@@ -195,7 +194,8 @@ class Store(Results):
             notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
             database.executemany(ADD_NOTE, notes)
             database.executemany(ADD_CARRIED, [(number, *astuple(one)) for one in grade.carried])
-            write_imports(database, number, grade.imports)
+            lacking = [(number, well_formed(it)) for it in grade.imports.lacking]
+            database.executemany("INSERT OR IGNORE INTO lacking VALUES (?, ?)", lacking)
             places = {test.id: place for place, test in enumerate(grade.tests)}
             told = [(number, places[test], *said) for test, *said in words if test in places]
             database.executemany(ADD_WORDS, told)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import click
 
-from grader.cli.commands.report import ANONYMOUS, BY_THEMSELVES
-from grader.cli.options import FOLDER, PATH, REPORT, RESULTS, assignment_option, say
+from grader.cli.commands.report import BY_THEMSELVES
+from grader.cli.options import FOLDER, PATH, RESULTS, assignment_option, say
 from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
-from grader.reports.pages.rendering import ALIKE, ALIKE_ANONYMOUS
 from grader.reports.pages.similarity import write_alike
 from grader.reports.similarity.comparison import compare
 from grader.results.anonymous import AnonymousResults
 from grader.results.store import Store
 
 _MOST_PRINTED = 5
+_ALIKE, _ALIKE_ANONYMOUS = "alike", "alike-anonymous"
 
 
 @click.command(short_help="Show which submissions have code in common.")
@@ -89,15 +89,14 @@ def alike(
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)
     mask = AnonymousResults.of(results).mask if anonymous else None
-    place, report = folder / ALIKE, folder / REPORT
+    place = folder / (_ALIKE_ANONYMOUS if anonymous else _ALIKE)
     if anonymous:
-        place, report = folder / ALIKE_ANONYMOUS, folder / ANONYMOUS
         say(BY_THEMSELVES)
     with ProgressBar("reading") as progress:
         advance = functools.partial(progress.count, "read", "")
         comparison = compare(results, assignment, others, repositories, given, pairs, mask, advance)
     redacted = mask.text if mask else str
-    index = write_alike(results.assignment, comparison, out or place, report, redacted)
+    index = write_alike(results.assignment, comparison, out or place, redacted)
     for remark in comparison.remarks:
         say(remark)
     for found in comparison.pairs[:_MOST_PRINTED]:

@@ -34,10 +34,7 @@ from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
 from grader.intake.people import attribute, read_roster
-from grader.reports.package_needs import (
-    missing_in_words,
-    not_preloaded_in_words,
-)
+from grader.reports.package_needs import missing_in_words, not_preloaded_in_words
 from grader.reports.summary import absent_in_words, labelled
 from grader.results.store import Store
 

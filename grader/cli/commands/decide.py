@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import os
 import shlex
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,7 +47,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOMENT = _Moment()
 _FOLDER = click.pass_obj
 _PERSON = click.argument("person")
-_BY = click.option("--by", "who", metavar="NAME", help="Your name (default: git's user.name).")
+_BY = click.option("--by", "who", metavar="NAME", help="Your name, for the file.")
 _WHY = "The reason, for the student to read."
 _NOTE = "The reason, for you: it stays in the file of decisions."
 
@@ -354,16 +353,13 @@ def _write(folder: Path, kind: str, who: str | None, **table: Any) -> None:
     known, file = ClassList(results), folder / NAME
     named = [key for key in ("person", "submission") if key in table]
     for key in named:
-        known.require_clear(table[key])
-    for key in named:
         if submission := known.by_number(table[key]):
             # A decision by an anonymous number shows no name, neither here nor in the file. The
             # label of a number is no later submission's name.
             results = AnonymousResults.of(Store.read(folder))
             table[key] = results.mask.labels[submission]
     found = {key: value for key, value in table.items() if value is not None}
-    wrong = [what for _, what in complaints(kind, found)]
-    if wrong:
+    if wrong := [*complaints(kind, found)]:
         raise BadDecisions("; ".join(wrong))
     decision = decision_of(kind, found, file.name, 0)
     [*aim(decision, known)]
@@ -373,7 +369,7 @@ def _write(folder: Path, kind: str, who: str | None, **table: Any) -> None:
     # A table that cannot be read would stop every command.
     table_of = read_times(folder / decision.table, known) if isinstance(decision, Times) else None
     now = datetime.datetime.now().astimezone()
-    said = {**found, "who": who or _user_of_git(folder), "when": now}
+    said = {**found, "who": who, "when": now}
     line = append_decision(file, kind, said)
     click.echo(f"{file}:{line}: written")
     settling = open_settling(results)
@@ -386,12 +382,3 @@ def _write(folder: Path, kind: str, who: str | None, **table: Any) -> None:
         click.echo(f"  still without a time: {several(list(settling.untimed))}")
     if (folder / REPORT).is_dir():
         click.echo(f"  the pages show it after grader report {shlex.quote(str(folder))}")
-
-
-def _user_of_git(folder: Path) -> str | None:
-    try:
-        asked = ["git", "config", "user.name"]
-        found = subprocess.run(asked, cwd=folder, capture_output=True, timeout=5)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.stdout.decode(errors="replace").strip() or None

@@ -53,8 +53,8 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
     stopped. The command also prints the guarantees that this machine does not give. Exits with 1
     if a layer is missing or an attempt succeeds.
 
-    With SUBMISSIONS, prints the packages that these import and declare, and which of them are not
-    installed here. It finds submissions as `grader batch` does. None of their code runs.
+    With SUBMISSIONS, prints the packages that these import, and which of them are not installed
+    here. It finds submissions as `grader batch` does. None of their code runs.
     """
     if submissions:
         entries = discover(submissions, adapters).entries

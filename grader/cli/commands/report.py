@@ -67,11 +67,12 @@ def report(
     The page of the class is for instructors. The page of a submission can be sent to its authors.
     The pages replace an earlier report in FOLDER.
     """
+    if anonymous and against:
+        raise click.UsageError("--anonymous shows one batch alone: leave out --against")
     results, place = Store.read(folder), out or folder / REPORT
     earlier = Store.read(against) if against else None
     if anonymous:
         results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
-        earlier = results.beside(earlier) if earlier else None
         say(BY_THEMSELVES)
     written = write_report(results, place, earlier)
     print_class(results, details)
@@ -142,10 +143,7 @@ def write_pages(results: Results) -> None:
 
 
 def _changes_in_words(changes: Changes) -> str:
-    words = (
-        f"{len(changes.up)} up, {len(changes.down)} down, "
-        f"{len(changes.alike) + changes.same} with the same score"
-    )
+    words = f"{len(changes.up)} up, {len(changes.down)} down, {changes.same} with the same score"
     for found, said in (
         (changes.regraded, "graded in one batch only"),
         (changes.new, "new"),

@@ -18,7 +18,7 @@ from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line
 from grader.explain.answers import InFull, words_of
 from grader.explain.deadline import Deadline, still_running, what_runs
-from grader.explain.excerpts import function_at, lines_of
+from grader.explain.excerpts import function_start, lines_of
 from grader.sandbox.session import Session
 from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import SEED, fresh_case
@@ -228,8 +228,7 @@ class LostTests:
 
     def _key(self, line: Line) -> tuple[str, int]:
         """Returns the file and the first line of the function around a line."""
-        around = function_at(self._root, Where(line.file, line.line), "")
-        return line.file, line.line if around is None else around.first
+        return line.file, function_start(self._root, Where(line.file, line.line))
 
 
 def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool = False) -> Told:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, Settings
-from grader.core.evidence import Evidence, Excerpt
-from grader.core.explanation import LATE, Told, Words, WrongAnswers
+from grader.core.evidence import Evidence
+from grader.core.explanation import LATE, Told, Words
 from grader.core.points import WISH
 from grader.core.processes import limit_memory_growth
 from grader.core.submission import Submission, Unreadable
@@ -22,7 +22,7 @@ from grader.core.verdict import GradeStatus, Status
 from grader.core.wire.records import Line
 from grader.explain.answers import InFull
 from grader.explain.deadline import Deadline
-from grader.explain.excerpts import excerpts, function_at
+from grader.explain.excerpts import excerpts
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.explainer.explanation_cache import ExplanationCache, digest_below
 from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
@@ -214,14 +214,7 @@ def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[st
     }
     places = [one.where for one in told.values()]
     evidence = replace(words.evidence, excerpts=excerpts(root, places))
-    wrong = tuple(replace(one, source=_source(one, told, root)) for one in words.wrong)
-    return replace(words, tests=told, message=remark, evidence=evidence, wrong=wrong)
-
-
-def _source(wrong: WrongAnswers, told: Mapping[str, Told], root: Path) -> Excerpt | None:
-    """Returns the function around the place that the words name, or the exercise's function."""
-    said = (told[one.test].where for one in wrong.answers if one.test in told)
-    return function_at(root, next(filter(None, said), None), wrong.exercise)
+    return replace(words, tests=told, message=remark, evidence=evidence)
 
 
 def bound_this_process() -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.core.evidence import Excerpt
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.files import replaced
 from grader.core.text import Refusal, toml_value
@@ -36,15 +35,12 @@ class AnswerCluster:
     members: list[str] = field(default_factory=list)
     also: list[AnswerCluster] = field(default_factory=list)
     _suspicions: Counter[str] = field(default_factory=Counter)
-    _sources: list[tuple[str, Excerpt]] = field(default_factory=list)
 
     def add(self, submission: str, answers: WrongAnswers) -> None:
         """Adds a submission with the same answers."""
         self.members.append(submission)
         if answers.suspicion:
             self._suspicions[answers.suspicion] += 1
-        if answers.source is not None:
-            self._sources.append((submission, answers.source))
 
     @property
     def id(self) -> str:
@@ -66,16 +62,6 @@ class AnswerCluster:
     def suspicion(self) -> str | None:
         """Returns the most frequent suspicion among the members, or None."""
         return next((said for said, _ in self._suspicions.most_common(1)), None)
-
-    @property
-    def sources(self) -> list[tuple[str, Excerpt]]:
-        """Returns the source of two members at most, with different lines if possible."""
-        if not self._sources:
-            return []
-        name, first = self._sources[0]
-        others = self._sources[1:]
-        other = next((one for one in others if one[1].lines != first.lines), None)
-        return [(name, first), *([other] if other else others[:1])]
 
 
 def clusters_of(wrong: Mapping[str, Sequence[WrongAnswers]]) -> list[AnswerCluster]:

@@ -174,12 +174,9 @@ class JudgeService:
 
     def _observed(self, grade: Grade, session: Session) -> Grade:
         """Returns a grade with the session's isolation and imports so far."""
-        imports = self._imports(session)
-        return replace(grade, isolation=session.isolation, imports=imports)
-
-    def _imports(self, session: Session) -> Imports:
         failed = self._servers.current().not_preloaded
-        return Imports(tuple(session.environment.lacking), failed)
+        imports = Imports(tuple(session.environment.lacking), failed)
+        return replace(grade, isolation=session.isolation, imports=imports)
 
     def _told(self, verdicts: Iterable[Verdict], follow: bool) -> Iterator[Verdict]:
         """Yields the verdicts; sends each when it is reached, if the coordinator asks for that."""

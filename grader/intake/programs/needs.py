@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.core.names import expects_absence
-from grader.core.submission import Needs, Submission
+from grader.core.submission import Submission
 from grader.intake.open_folder import is_file_at, is_folder_at, read_bounded
 from grader.intake.programs.notebook import syntax_tree
 
@@ -19,7 +19,7 @@ _LONGEST_NAME = 100
 _OF_NOTEBOOKS = ("IPython", "google")
 
 
-def read_needs(submission: Submission) -> Needs:
+def read_needs(submission: Submission) -> frozenset[str]:
     """Follows the imports of the submission's adapters from file to file; runs nothing.
 
     All cells of a notebook count: its folder of cells is there only if the adapters run it.
@@ -44,8 +44,7 @@ def read_needs(submission: Submission) -> Needs:
             top = name.partition(".")[0]
             if not (found or level or top in own or top in sys.stdlib_module_names):
                 imported.add(top)
-    names = frozenset(name for name in imported if len(name) <= _LONGEST_NAME)
-    return Needs(names)
+    return frozenset(name for name in imported if len(name) <= _LONGEST_NAME)
 
 
 def _own_names(root: Path, folders: Sequence[Path]) -> set[str]:

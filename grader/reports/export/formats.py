@@ -96,7 +96,7 @@ def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
 
 def _change(change: PointsChange) -> dict[str, Any]:
     fields = dataclasses.asdict(change) | {"points": change.points}
-    del fields["hundredths"], fields["is_full"], fields["replaces"], fields["possible"]
+    del fields["hundredths"], fields["is_full"]
     return fields
 
 

@@ -15,7 +15,7 @@ from grader.core.text import one_line
 from grader.core.verdict import GradeStatus, Status, Verdict, name_of_test
 from grader.reports.pages.graded import Graded, ProblemCount, ProblemCounts
 from grader.reports.standing import Standing
-from grader.reports.suite_quality import ErrorSpread, ExerciseTests, add_errors, add_outcomes
+from grader.reports.suite_quality import ExerciseTests, add_outcomes
 from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
@@ -112,7 +112,6 @@ class ClassData:
     suite: dict[str, ExerciseTests] = field(default_factory=dict)
     _tests: dict[str, Verdict] = field(default_factory=dict)
     _failing: Counter[str] = field(default_factory=Counter)
-    _spreads: dict[str, ErrorSpread] = field(default_factory=dict)
 
     def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
         """Adds a submission, with the settlements of its people."""
@@ -143,7 +142,6 @@ class ClassData:
             if grade.status is not GradeStatus.UNREADABLE and test.status not in _NOT_FAILED:
                 self._failing[test.id] += 1
         add_outcomes(self.suite, grade)
-        add_errors(self._spreads, grade)
 
     @property
     def scores(self) -> list[float]:
@@ -152,29 +150,6 @@ class ClassData:
 
     def columns(self, kinds: Sequence[ProblemCount]) -> dict[str, Any]:
         """Returns the class by columns for the page's script: arrays repeat no field names."""
-        tests = self._ordered_tests()
-        numbers = {test: number for number, test in enumerate(tests)}
-        exercises = list(self.exercises)
-        return {
-            "exercises": exercises,
-            "tests": [
-                [_test_name(verdict), exercises.index(one_line(verdict.exercise))]
-                for verdict in map(self._tests.__getitem__, tests)
-            ],
-            **self._entry_columns(),
-            "kinds": [{"words": kind.label, "who": kind.who} for kind in kinds],
-            "spreads": [
-                [numbers[test], spread.counts, _times(spread.right), _times(spread.wrong)]
-                for test, spread in self._spreads.items()
-            ],
-        }
-
-    def failed_tests(self) -> list[tuple[str, str, int]]:
-        """Returns each failed test: its exercise, its name, and how many submissions fail it."""
-        tests = (self._tests[test] for test in self._ordered_tests() if self._failing[test])
-        return [(one_line(one.exercise), _test_name(one), self._failing[one.id]) for one in tests]
-
-    def _entry_columns(self) -> dict[str, Any]:
         return {
             "names": [entry.name for entry in self.entries],
             "pages": [entry.page for entry in self.entries],
@@ -188,12 +163,18 @@ class ClassData:
             "changed": [entry.changed for entry in self.entries],
             "marks": [[*entry.marks] for entry in self.entries],
             "late": [place for place, entry in enumerate(self.entries) if entry.late],
+            "kinds": [{"words": kind.label, "who": kind.who} for kind in kinds],
         }
 
-    def _ordered_tests(self) -> list[str]:
-        """Returns the tests grouped by exercise: they are recorded in the order of the grades."""
+    def failed_tests(self) -> list[tuple[str, str, int]]:
+        """Returns each failed test: its exercise, its name, and how many submissions fail it."""
         order = {name: number for number, name in enumerate(self.exercises)}
-        return sorted(self._tests, key=lambda t: order[one_line(self._tests[t].exercise)])
+        tests = [one for one in self._tests.values() if self._failing[one.id]]
+        tests.sort(key=lambda one: order[one_line(one.exercise)])
+        return [
+            (one_line(one.exercise), one_line(name_of_test(one.id), 160), self._failing[one.id])
+            for one in tests
+        ]
 
 
 def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
@@ -234,14 +215,3 @@ def _marks(settled: Sequence[Settlement]) -> Iterator[str]:
         yield "excused"
     if len({one.final for one in settled}) > 1:
         yield "members differ"
-
-
-def _test_name(verdict: Verdict) -> str:
-    return one_line(name_of_test(verdict.id), 160)
-
-
-def _times(ratio: float | None) -> float | None:
-    """Returns an error as a multiple of the tolerance; -1 for infinity and NaN."""
-    if ratio is None:
-        return None
-    return float(f"{ratio:.3g}") if ratio < float("inf") else -1.0

@@ -24,7 +24,6 @@ from grader.reports.standing import (
 from grader.results.decisions.settlement import Settlement
 
 _SHORT = 72
-_OUT = "This costs no points: it was taken out, or excused."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +55,21 @@ class Graded:
         return cls(grade, page_name(grade), tests, exercises, causes, said, told, short)
 
     def after_decisions(self, settled: Settlement) -> Graded:
-        """Returns the grade without the costs in exercises whose points a decision replaced.
-
-        Causes that fail only tests that cost no points come last, and say so.
-        """
-        replaced = settled.replaced
+        """Returns the grade without the costs in exercises whose points a decision changed."""
+        decided = settled.decided
         causes = [
-            replace(cause, tests=tuple(_costing(test, replaced) for test in cause.tests))
+            replace(cause, tests=tuple(_costing(test, decided) for test in cause.tests))
             for cause in self.causes
         ]
-        counted = [
-            one for one in causes if not {test.id for test in one.tests} <= settled.uncounted
-        ]
-        causes = [*counted, *(_uncounted(one) for one in causes if one not in counted)]
         tests = {
-            name: [_without_cost(test) if name in replaced else test for test in own]
+            name: [_without_cost(test) if name in decided else test for test in own]
             for name, own in self.tests.items()
         }
         return replace(self, causes=causes, tests=tests)
 
 
-def _costing(test: FailedTest, replaced: Set[str]) -> FailedTest:
-    return replace(test, lost=0.0) if test.exercise in replaced else test
-
-
-def _uncounted(cause: Cause) -> Cause:
-    return replace(cause, shown=replace(cause.shown, message=f"{cause.shown.message}\n{_OUT}"))
+def _costing(test: FailedTest, decided: Set[str]) -> FailedTest:
+    return replace(test, lost=0.0) if test.exercise in decided else test
 
 
 def _without_cost(test: Verdict) -> Verdict:

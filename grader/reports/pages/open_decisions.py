@@ -1,108 +1,35 @@
-"""The open decisions of a class, and its clusters of unrecognised wrong answers."""
+"""The open decisions of a class, for instructors."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from grader.core.evidence import Excerpt, Picture
 from grader.core.text import one_line
-from grader.core.verdict import GradeStatus, name_of_test
+from grader.core.verdict import GradeStatus
 from grader.explain.mistakes.clusters import AnswerCluster, clusters_of, read_names
 from grader.reports.pages.class_data import ClassData, ClassEntry
 from grader.reports.suite_quality import complaints
-from grader.reports.summary import AT_LEAST, case_in_words, name_of, suspected
+from grader.reports.summary import AT_LEAST, name_of, suspected
 from grader.results.decisions.settlement import RULE
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
-_MOST_PICTURES = 30
-_ROWS, _COLUMNS = 6, 8
-# Values with a smaller difference, absolute or relative to the larger one, are shown as equal.
-_SAME_WITHIN = 1e-3
 
-
-@dataclass(frozen=True, slots=True)
-class UnknownCluster:
-    """A group of equal wrong answers: its label, its members, its tests, and some sources."""
-
-    id: str
-    label: str
-    named: bool
-    also: tuple[str, ...]
-    members: tuple[ClassEntry, ...]
-    tests: tuple[str, ...]
-    case: str
-    picture: Mapping[str, Any] | None
-    sources: tuple[tuple[str, Excerpt], ...]
-
-
-def unknown_clusters(results: Results, entries: Iterable[ClassEntry]) -> list[UnknownCluster]:
-    """Returns the clusters of a class with two members or more, the largest first.
+def unnamed_clusters(results: Results) -> list[AnswerCluster]:
+    """Returns the clusters with two members or more and without a name, the largest first.
 
     Raises:
         BadNames: if the instructor's names of mistakes cannot be read.
         StoreError: if the results cannot be read.
     """
-    by_name = {entry.submission: entry for entry in entries}
     names = read_names(results.folder)
-    clusters = [one for one in clusters_of(results.wrong_answers()) if len(one.members) >= AT_LEAST]
-    pictures = (_picture(cluster, results) for cluster in clusters[:_MOST_PICTURES])
     return [
-        _shown(cluster, name_of(cluster, names), by_name, picture)
-        for cluster, picture in itertools.zip_longest(clusters, pictures)
+        one
+        for one in clusters_of(results.wrong_answers())
+        if len(one.members) >= AT_LEAST and name_of(one, names) is None
     ]
-
-
-def _shown(
-    cluster: AnswerCluster,
-    called: str | None,
-    by_name: Mapping[str, ClassEntry],
-    picture: Mapping[str, Any] | None,
-) -> UnknownCluster:
-    return UnknownCluster(
-        id=cluster.id,
-        label=suspected(cluster, called),
-        named=called is not None,
-        also=tuple(one_line(one.exercise) for one in cluster.also),
-        members=tuple(by_name[name] for name in cluster.members if name in by_name),
-        tests=tuple(one_line(name_of_test(test), 120) for test in cluster.tests),
-        case=one_line(case_in_words(cluster.smallest), 400),
-        picture=picture,
-        sources=tuple((one_line(name, 80), excerpt) for name, excerpt in cluster.sources),
-    )
-
-
-def _picture(cluster: AnswerCluster, results: Results) -> Mapping[str, Any] | None:
-    """Returns the smallest picture of the first member, from a test that the cluster fails."""
-    grades = results.grades_of(cluster.members[:1], whole=True)
-    pictures = (one for grade in grades for one in grade.evidence.pictures if one.is_sound)
-    own = [one for one in pictures if one.test in cluster.tests]
-    return _beginning(min(own, key=lambda one: len(one.expected))) if own else None
-
-
-def _is_same(one: float, two: float) -> bool:
-    both_nan = math.isnan(one) and math.isnan(two)
-    return both_nan or math.isclose(one, two, rel_tol=_SAME_WITHIN, abs_tol=_SAME_WITHIN)
-
-
-def _beginning(picture: Picture) -> Mapping[str, Any]:
-    """Returns the first rows of a picture: its values, each with whether it is not as expected."""
-    width = picture.shape[-1] if picture.shape else 1
-    expected, got = [], []
-    for start in range(0, min(len(picture.expected), _ROWS * width), width):
-        end = start + min(width, _COLUMNS)
-        wanted, came = picture.expected[start:end], picture.got[start:end]
-        wrong = [not _is_same(one, two) for one, two in zip(wanted, came, strict=True)]
-        expected.append([(f"{one:.4g}", False) for one in wanted])
-        got.append([(f"{one:.4g}", bad) for one, bad in zip(came, wrong, strict=True)])
-    test = name_of_test(picture.test)
-    what = f"{picture.what}, shape {list(picture.shape)}, in {test}"
-    return {"what": one_line(what, 200), "expected": expected, "got": got}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +74,14 @@ def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntr
 
 
 def open_decisions(
-    found: ClassData, settling: Settling, clusters: Sequence[UnknownCluster] = ()
+    found: ClassData, settling: Settling, clusters: Sequence[AnswerCluster] = ()
 ) -> list[OpenDecision]:
-    """Returns the open decisions, the most urgent first; `clusters` are those of wrong answers."""
+    """Returns the open decisions, the most urgent first; `clusters` have no name yet."""
     return [one for one in _every_decision(found, settling, clusters) if one.count]
 
 
 def _every_decision(
-    found: ClassData, settling: Settling, clusters: Sequence[UnknownCluster]
+    found: ClassData, settling: Settling, clusters: Sequence[AnswerCluster]
 ) -> Iterator[OpenDecision]:
     yield OpenDecision(
         "not-graded",
@@ -223,14 +150,14 @@ def _every_decision(
         lines=tuple(lines),
         shown_by="grader report RESULTS --details",
     )
-    unnamed = [one for one in clusters if not one.named and one.members]
     yield OpenDecision(
         "groups",
-        ("group" if len(unnamed) == 1 else "groups")
+        ("group" if len(clusters) == 1 else "groups")
         + " of students made the same unrecognised mistake",
         "Name it, with one sentence and a hint: all members of the group read them.",
         tuple(
-            (one.members[0], f"and {len(one.members) - 1} more in {one.label}") for one in unnamed
+            (by_name[one.members[0]], f"and {len(one.members) - 1} more in {suspected(one, None)}")
+            for one in clusters
         ),
         "grader mistakes RESULTS",
     )

@@ -25,9 +25,6 @@ from grader.core.files import new_scratch
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade
 
-# The folders of similarity pages, beside the results.
-ALIKE = "alike"
-ALIKE_ANONYMOUS = "alike-anonymous"
 _OTHERS = re.compile(r"[^a-z0-9]+")
 _LONGEST = 40
 

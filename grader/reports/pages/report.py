@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import html
 import json
-import os
 import re
 import statistics
 from collections import Counter
@@ -27,14 +26,11 @@ from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded, ranked
 from grader.reports.pages.open_decisions import (
     OpenDecision,
-    UnknownCluster,
     by_words,
     open_decisions,
-    unknown_clusters,
+    unnamed_clusters,
 )
 from grader.reports.pages.rendering import (
-    ALIKE,
-    ALIKE_ANONYMOUS,
     HEAD,
     INDEX,
     as_json,
@@ -44,7 +40,6 @@ from grader.reports.pages.rendering import (
 )
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.summary import absent_in_words
-from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -66,15 +61,13 @@ def class_page(
     results: Results,
     settling: Settling,
     found: ClassData,
-    clusters: Sequence[UnknownCluster],
     decisions: Sequence[OpenDecision],
-    alike: str,
     compared: bool,
 ) -> str:
-    """Returns the page of a class, with its clusters of unrecognised wrong answers.
+    """Returns the page of a class.
 
-    `alike` is the path of the similarity page, or "". If the report `compared` two batches, it
-    depends on more than these results, and `current_report` never returns it.
+    If the report `compared` two batches, it depends on more than these results, and
+    `current_report` never returns it.
     """
     mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
     others, unlisted_others = ranked(found.counts.others.values())
@@ -89,13 +82,11 @@ def class_page(
         assignment=one_line(results.assignment),
         written=datetime.datetime.now().astimezone(),
         compared=compared,
-        alike=alike,
-        made_of="" if compared else _made_of(results, settling, alike),
+        made_of="" if compared else _made_of(results, settling),
         entries=found.entries,
         lacking=missing_in_words(results.lacking_packages()),
         decisions=decisions,
         decisions_in_short=json.dumps([one.in_short for one in decisions]),
-        unknown_clusters=clusters,
         folder=one_line(str(results.folder)),
         not_graded=statuses[GradeStatus.NOT_GRADED],
         unreadable=statuses[GradeStatus.UNREADABLE],
@@ -176,7 +167,7 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
     """
     settling = open_settling(results)
     with whole_folder(folder) as partial:
-        decisions, changes = _write(results, settling, partial, against, _alike(results, folder))
+        decisions, changes = _write(results, settling, partial, against)
     return Report(folder / INDEX, decisions, changes)
 
 
@@ -186,7 +177,7 @@ def current_report(results: Results, folder: Path) -> Report | None:
     Raises:
         BadDecisions: if the decisions about these grades cannot be used.
     """
-    wanted = _made_of(results, open_settling(results), _alike(results, folder)).encode()
+    wanted = _made_of(results, open_settling(results)).encode()
     try:
         with (folder / INDEX).open("rb") as page:
             found = _ORIGIN.search(page.read(HEAD))
@@ -198,16 +189,9 @@ def current_report(results: Results, folder: Path) -> Report | None:
     return Report(folder / INDEX, json.loads(html.unescape(found[2].decode())))
 
 
-def _made_of(results: Results, settling: Settling, alike: str) -> str:
-    beside = " alike" if alike else ""
-    said = f"{results.state} {settling.digest} {grader.__version__}{beside}"
+def _made_of(results: Results, settling: Settling) -> str:
+    said = f"{results.state} {settling.digest} {grader.__version__}"
     return said if results.state else ""
-
-
-def _alike(results: Results, folder: Path) -> str:
-    name = ALIKE_ANONYMOUS if isinstance(results, AnonymousResults) else ALIKE
-    index = results.folder / name / INDEX
-    return os.path.relpath(index, folder) if index.is_file() else ""
 
 
 def _write(
@@ -215,7 +199,6 @@ def _write(
     settling: Settling,
     folder: Path,
     against: Results | None,
-    alike: str,
 ) -> tuple[Sequence[tuple[str, str]], Changes | None]:
     pages = folder / SUBMISSIONS
     pages.mkdir()
@@ -231,14 +214,13 @@ def _write(
             (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
             found.add(graded, settling.handed_in.get(name, ()), settled)
             if changes is not None:
-                changes.add(graded, earlier.get(name), found.entries[-1].has_score)
+                changes.add(graded, earlier.get(name))
     if changes is not None and against is not None:
         still = frozenset(names)
         changes.add_gone(name for name in against.submissions() if name not in still)
         content = changes_page(results.assignment, changes)
         (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
-    clusters = unknown_clusters(results, found.entries)
-    decisions = open_decisions(found, settling, clusters)
-    content = class_page(results, settling, found, clusters, decisions, alike, bool(changes))
+    decisions = open_decisions(found, settling, unnamed_clusters(results))
+    content = class_page(results, settling, found, decisions, bool(changes))
     (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
     return [one.in_short for one in decisions], changes

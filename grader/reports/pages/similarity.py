@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,13 +14,8 @@ _STYLES = ("assets/page.css", "assets/alike.css")
 _SCRIPTS = ("assets/theme.js",)
 
 
-def alike_page(
-    assignment: str, comparison: SimilarPairs, pages: Sequence[str], class_page: str
-) -> str:
-    """Returns the list of pairs, whose pages are at these paths.
-
-    `class_page` is the path of the page of the class, or "".
-    """
+def alike_page(assignment: str, comparison: SimilarPairs, pages: Sequence[str]) -> str:
+    """Returns the list of pairs, whose pages are at these paths."""
     return render(
         "alike.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
@@ -34,20 +28,17 @@ def alike_page(
         read=comparison.read,
         others=comparison.others,
         remarks=[one_line(remark, 600) for remark in comparison.remarks],
-        class_page=class_page,
     )
 
 
 _MOST_LINES = 4000
 _LONGEST_LINE = 400
-# Passages of at most this many submissions are rare, and are marked in a darker colour.
-_FEW = 3
 Redacted = Callable[[str], str]
 
 
-# A line of code: its number and its text, the number of its passage or 0, whether the passage
-# begins there, and whether few submissions have it.
-PassageLine = tuple[int, str, int, bool, bool]
+# A line of code: its number and its text, the number of its passage or 0, and whether the passage
+# begins there.
+PassageLine = tuple[int, str, int, bool]
 
 
 def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
@@ -56,7 +47,7 @@ def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
         (
             side,
             one_line(one.name, 80),
-            *_files(sources, own, [p.fewest <= _FEW for p in found.passages], redacted),
+            *_files(sources, own, redacted),
         )
         for side, one, sources, own in (
             ("a", found.one, found.sources[0], [p.one for p in found.passages]),
@@ -69,7 +60,6 @@ def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
         assignment=one_line(assignment),
         found=found,
         columns=columns,
-        few=_FEW,
         passages=[
             (number, _where(p.one, found.sources[0], redacted), p.fewest)
             for number, p in enumerate(found.passages, 1)
@@ -94,7 +84,6 @@ def _marked(stretches: Iterable[LineRange]) -> Mapping[tuple[int, int], int]:
 def _files(
     sources: ComparedSources,
     stretches: Sequence[LineRange],
-    few: Sequence[bool],
     redacted: Redacted,
 ) -> tuple[list[tuple[str, list[PassageLine]]], int]:
     """Returns the files of a submission with their lines, and how many lines are left out."""
@@ -110,8 +99,7 @@ def _files(
             begins = passage > 0 and passage not in begun
             begun.add(passage)
             shown = plain(text).replace("\n", " ")[:_LONGEST_LINE]
-            is_few = passage > 0 and few[passage - 1]
-            lines.append((number, shown, passage, begins, is_few))
+            lines.append((number, shown, passage, begins))
         room -= len(lines)
         if lines:
             files.append((one_line(redacted(file.name)), lines))
@@ -125,13 +113,11 @@ def write_alike(
     assignment: str,
     comparison: SimilarPairs,
     folder: Path,
-    report: Path,
     redacted: Redacted = str,
 ) -> Path:
     """Writes the list of pairs and a page for each into `folder`; returns the list's file.
 
-    `report` is the folder of the class's report; the list links to it if it exists. `redacted` is
-    applied to the texts of submissions.
+    `redacted` is applied to the texts of submissions.
 
     Raises:
         NotWritten: if `folder` holds anything but such pages, or the disk refuses.
@@ -141,9 +127,7 @@ def write_alike(
         (partial / _PAIRS).mkdir()
         for found, page in zip(comparison.pairs, pages, strict=True):
             _write(partial / page, pair_page(assignment, found, redacted))
-        index = report / INDEX
-        class_page = os.path.relpath(index, folder) if index.is_file() else ""
-        _write(partial / INDEX, alike_page(assignment, comparison, pages, class_page))
+        _write(partial / INDEX, alike_page(assignment, comparison, pages))
     return folder / INDEX
 
 

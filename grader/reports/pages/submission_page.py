@@ -4,7 +4,7 @@ Each cause is told once, with one message; the other tests that it fails are fol
 no other submission, nothing of the class, and links nowhere. It shows neither the names of hidden
 tests nor the values that they expect.
 
-Source lines have an editor's colours; the page's script draws tensors.
+The page's script draws tensors.
 """
 
 from __future__ import annotations
@@ -13,13 +13,8 @@ import array
 import base64
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-
-from markupsafe import Markup, escape
-from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
 from grader.core.causes import Cause, Place
 from grader.core.evidence import Evidence, Excerpt, Picture
@@ -31,56 +26,6 @@ from grader.reports.pages.rendering import as_json, assets, render
 from grader.reports.standing import cost, extent, message_below, notes_in_short, shortened
 from grader.results.decisions.settlement import Settlement
 from grader.results.decisions.settling import common
-
-# CSS classes by kind of token; a kind without one has the class of its parent.
-_CSS_CLASSES: Mapping[_TokenType, str] = {
-    Comment: "c",
-    Keyword: "k",
-    Operator.Word: "k",
-    Name.Builtin: "b",
-    Name.Function: "f",
-    Name.Class: "f",
-    Name.Decorator: "f",
-    Number: "n",
-    String: "s",
-}
-_LEXER = PythonLexer(stripnl=False, ensurenl=False)
-
-
-def highlighted(excerpt: Excerpt) -> list[Markup]:
-    """Returns the lines of an excerpt as escaped markup."""
-    # A line break of another kind within a line would move every line after it.
-    lines = [plain(line).replace("\n", " ") for line in excerpt.lines]
-    opening = [excerpt.opening] if excerpt.opening else []
-    return [*_lines("\n".join([*opening, *lines]))][len(opening) :]
-
-
-def _lines(source: str) -> Iterator[Markup]:
-    line: list[str] = []
-    for css, texts in itertools.groupby(
-        _LEXER.get_tokens(source), lambda token: _css_class(token[0])
-    ):
-        first, *others = "".join(text for _, text in texts).split("\n")
-        line.append(_span(css, first))
-        for text in others:
-            yield Markup("".join(line))
-            line = [_span(css, text)]
-    yield Markup("".join(line))
-
-
-def _span(css: str, text: str) -> str:
-    escaped = str(escape(text))
-    return f'<i class="{css}">{escaped}</i>' if css and text else escaped
-
-
-@cache
-def _css_class(kind: _TokenType) -> str:
-    while kind.parent is not None:
-        if kind in _CSS_CLASSES:
-            return _CSS_CLASSES[kind]
-        kind = kind.parent
-    return ""
-
 
 # Limits of one page: a class of thousands must fit on a disk, and a page in a mail.
 _MOST_NUMBERS = 3072
@@ -117,7 +62,7 @@ _DRAWING = (*_SCRIPTS, "assets/pictures.js")
 
 
 # Lines around a place in the submission: the file, the place's line, the first line, all lines.
-_Source = tuple[str, int, int, Sequence[Markup]]
+_Source = tuple[str, int, int, Sequence[str]]
 
 
 def submission_page(
@@ -232,4 +177,6 @@ def _excerpt_around(excerpts: Iterable[Excerpt], file: str, line: int) -> _Sourc
     if not around:
         return None
     best = min(around, key=lambda e: abs(e.first + len(e.lines) / 2 - line))
-    return one_line(best.file), line, best.first, highlighted(best)
+    # A line break of another kind within a line would move every line after it.
+    lines = [plain(text).replace("\n", " ") for text in best.lines]
+    return one_line(best.file), line, best.first, lines

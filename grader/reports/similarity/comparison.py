@@ -224,22 +224,18 @@ def _read_all(
     read: list[Compared] = []
     prints: list[Numbers] = []
     unread: list[str] = []
-    partly: list[str] = []
     for one in collection.found:
         try:
             sources = _read(client, one.entry, digests)
         except Unreadable:
             unread.append(one.name)
         else:
-            partly += [one.name] * sources.partly
             read.append(one)
             prints.append(sources.prints)
         if advance is not None:
             advance(len(collection.found))
     if unread:
         collection.remarks.append(f"could not be read, and not compared: {several(unread)}")
-    if partly:
-        collection.remarks.append(f"too much code to compare, and read in part: {several(partly)}")
     return read, prints
 
 

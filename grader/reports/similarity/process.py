@@ -7,7 +7,7 @@ Programs become sequences of tokens that renaming, layout and comments do not ch
 
 All names that a program defines become the same token. Other names belong to libraries and stay,
 because a program cannot rename them. Descriptions (comments, docstrings, annotations, imports) and
-grouping (brackets, commas, dots) are left out.
+grouping (brackets, commas, dots) are left out. A file that cannot be parsed has no tokens.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import itertools
-import keyword
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Name, Number, Punctuation, String, Text, _TokenType
 
 from grader.core.names import printable
 from grader.core.submission import Unreadable
@@ -32,18 +28,20 @@ from grader.intake.limits import DEFAULT_LIMITS, Bounds, is_clutter
 from grader.intake.process import copied, serve
 from grader.intake.programs.notebook import read_notebook, syntax_tree
 from grader.reports.similarity.sources import (
-    LONGEST_LINE,
     MOST_CHARACTERS,
     MOST_FILES,
     MOST_TOKENS,
 )
 
 _OWN, _NUMBER, _STRING = "name", "0", "text"
-_LEXER = PythonLexer(stripnl=False, ensurenl=False)
-_GROUPING = frozenset("()[]{},:.;")
 # Imported prefixes: `F.softmax`, `nn.functional.softmax` and `softmax` are the same token.
 _PREFIXES = frozenset({"functional", "nn"})
-_Position = tuple[int, int]
+_DESCRIPTIONS = ("annotation", "returns", "type_params", "ctx")
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_GROUPING = (
+    ast.Module, ast.arguments, ast.Expr, ast.Call, ast.Tuple, ast.List, ast.Subscript, ast.Slice,
+    ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare,
+)  # fmt: skip
 
 
 class Token(NamedTuple):
@@ -54,15 +52,12 @@ class Token(NamedTuple):
 
 
 def tokens(sources: Sequence[str]) -> list[list[Token]]:
-    """Returns the tokens of each file of one program, whether it can be parsed or not."""
-    trees = [syntax_tree(source) for source in sources]
+    """Returns the tokens of each file of one program."""
+    trees = [*map(syntax_tree, sources)]
     names = _Names()
-    for source, tree in zip(sources, trees, strict=True):
-        names.learn_from(tree) if tree.body else names.guess_from(source)
-    return [
-        [*_tokens(source, _description_spans(tree, source), names)]
-        for source, tree in zip(sources, trees, strict=True)
-    ]
+    for tree in trees:
+        names.learn_from(tree)
+    return [[*_tokens(tree, names)] for tree in trees]
 
 
 @dataclass(slots=True)
@@ -76,13 +71,15 @@ class _Names:
     def learn_from(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):
             match node:
-                case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                    self.own.add(name)
-                case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
-                    self.own.add(name)
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    self.own.add(name)
-                case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+                case (
+                    ast.Name(id=name, ctx=ast.Store() | ast.Del())
+                    | ast.Attribute(attr=name, ctx=ast.Store() | ast.Del())
+                    | ast.arg(arg=name)
+                    | ast.FunctionDef(name=name)
+                    | ast.AsyncFunctionDef(name=name)
+                    | ast.ClassDef(name=name)
+                    | ast.ExceptHandler(name=str(name))
+                ):
                     self.own.add(name)
                 case ast.Import(names=aliases):
                     self.modules |= {(a.asname or a.name).partition(".")[0] for a in aliases}
@@ -97,97 +94,47 @@ class _Names:
             else:
                 self.imported[name] = alias.name
 
-    def guess_from(self, source: str) -> None:
-        """Guesses a program's own names without a parser: definitions, and names before `=`."""
-        before = ""
-        for _, kind, text in _LEXER.get_tokens_unprocessed(source):
-            if _is(kind, Name.Function) or _is(kind, Name.Class):
-                self.own.add(text)
-            elif text == "=" and before:
-                self.own.add(before)
-            if text.strip():
-                before = text if kind is Name else ""
-
     def compared(self, name: str) -> str:
         """Returns a name as it is compared; "" for the name of a module."""
-        if keyword.iskeyword(name):
-            return name
         if name in self.own:
             return _OWN
         return "" if name in self.modules else self.imported.get(name, name)
 
 
-def _description_spans(tree: ast.Module, source: str) -> Sequence[tuple[_Position, _Position]]:
-    """Returns the spans of imports, docstrings and annotations, in lines and bytes."""
-    found: list[tuple[_Position, _Position]] = []
-    lines = source.split("\n")
-    for node in ast.walk(tree):
+def _tokens(tree: ast.Module, names: _Names) -> Iterator[Token]:
+    """Yields the tokens of one file, from the root of its tree on."""
+    waiting: list[ast.AST] = [tree]
+    line = 1
+    while waiting:
+        node = waiting.pop()
         match node:
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
-                found.append(((node.lineno, node.col_offset), _end(node)))
-            case ast.arg(annotation=ast.expr() as annotation):
-                found.append(
-                    ((node.lineno, node.col_offset + len(node.arg.encode())), _end(annotation))
-                )
-            case ast.AnnAssign():
-                found.append((_end(node.target), _end(node.annotation)))
-            case (
-                ast.FunctionDef(returns=ast.expr() as annotation)
-                | ast.AsyncFunctionDef(returns=ast.expr() as annotation)
-            ):
-                # Include the arrow before it, which the lexer splits into two tokens.
-                line = "".join(lines[annotation.lineno - 1 : annotation.lineno])
-                before = line.encode("utf-8", "surrogatepass")[: annotation.col_offset]
-                arrow = max(before.rfind(b"->"), 0)
-                found.append(
-                    ((annotation.lineno, arrow or annotation.col_offset), _end(annotation))
-                )
-    return sorted(found)
+                continue
+        line = getattr(node, "lineno", line)
+        if text := _compared(node, names):
+            yield Token(text, line)
+        if isinstance(node, _DEFINITIONS):
+            yield Token(_OWN, line)
+        parts = [part for name, part in ast.iter_fields(node) if name not in _DESCRIPTIONS]
+        listed = (part if isinstance(part, list) else [part] for part in parts)
+        below = [one for part in listed for one in part if isinstance(one, ast.AST)]
+        waiting += reversed(below)
 
 
-def _end(node: ast.expr | ast.stmt) -> _Position:
-    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-
-
-def _tokens(
-    source: str, descriptions: Sequence[tuple[_Position, _Position]], names: _Names
-) -> Iterator[Token]:
-    """Yields the tokens of one file outside of the spans of `descriptions`, which are sorted."""
-    place, line, start = 0, 1, 0
-    in_text = False
-    for offset, kind, text in _LEXER.get_tokens_unprocessed(source):
-        passed = source.count("\n", start, offset)
-        if passed:
-            line, start = line + passed, source.rindex("\n", start, offset) + 1
-        here = line, len(source[start:offset].encode("utf-8", "surrogatepass"))
-        while place < len(descriptions) and descriptions[place][1] <= here:
-            place += 1
-        skipped = place < len(descriptions) and descriptions[place][0] <= here
-        compared = "" if skipped else _compared(kind, text, names)
-        if compared and text.startswith("@") and _is(kind, Name):  # a decorator, or a product
-            yield Token("@", line)
-        # The lexer splits a string into quotes, contents and escapes.
-        if compared and not (in_text and compared == _STRING):
-            yield Token(compared, line)
-        if text.strip():
-            in_text = compared == _STRING
-
-
-def _compared(kind: _TokenType, text: str, names: _Names) -> str:
-    """Returns a token as it is compared; "" if it only describes or groups."""
-    if any(_is(kind, only) for only in (Comment, String.Doc, Text, Punctuation)):
-        return ""
-    if _is(kind, String):
-        return _STRING
-    if _is(kind, Number):
-        return _NUMBER
-    if _is(kind, Name):
-        return names.compared(text.removeprefix("@"))
-    return "" if text in _GROUPING else text.strip()
-
-
-def _is(kind: _TokenType, parent: _TokenType) -> bool:
-    return kind is parent or kind[: len(parent)] == parent
+def _compared(node: ast.AST, names: _Names) -> str:
+    """Returns the token of a node; "" if it only describes or groups."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+            return names.compared(name)
+        case ast.arg():
+            return _OWN
+        case ast.AnnAssign():
+            return ast.Assign.__name__
+        case ast.Constant(value=str() | bytes()):
+            return _STRING
+        case ast.Constant(value=value):
+            return repr(value) if value is None or isinstance(value, bool) else _NUMBER
+    return "" if isinstance(node, _GROUPING) else type(node).__name__
 
 
 def windows(found: Sequence[Token], length: int) -> Iterator[tuple[str, int, int]]:
@@ -196,7 +143,8 @@ def windows(found: Sequence[Token], length: int) -> Iterator[tuple[str, int, int
     for skipped, view in enumerate(views):
         next(itertools.islice(view, skipped, skipped), None)
     for window in zip(*views, strict=False):
-        yield " ".join(token.text for token in window), window[0].line, window[-1].line
+        lines = [token.line for token in window]
+        yield " ".join(token.text for token in window), min(lines), max(lines)
 
 
 # Tokens in a fingerprint. Shorter fingerprints are in everybody's code; longer ones do not survive
@@ -211,32 +159,26 @@ def main(descriptor: int, parent: int, bounds: Bounds) -> None:
 
 def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
     folder = copied(Entry.from_json(order["entry"]), Path(order["into"]))
-    return {"sources": _read(folder, frozenset(order["given"]), bool(order["texts"]))}
+    return {"files": _read(folder, frozenset(order["given"]), bool(order["texts"]))}
 
 
-def _read(folder: Path, given: frozenset[str], texts: bool) -> Any:
+def _read(folder: Path, given: frozenset[str], with_texts: bool) -> Any:
     """Returns the code in a folder without handed-out files, up to the bounds."""
     chosen: list[tuple[str, str, str]] = []
-    left, partly = MOST_CHARACTERS, False
+    left = MOST_CHARACTERS
     for name, text in _sources(folder):
         digest = hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
-        if digest in given or not text.strip():
-            continue
-        has_a_long_line = any(len(line) > LONGEST_LINE for line in text.split("\n"))
-        if len(text) > left or len(chosen) == MOST_FILES or has_a_long_line:
-            partly = True
-            continue
-        left -= len(text)
-        chosen.append((name, digest, text))
+        is_compared = bool(text.strip()) and digest not in given
+        if is_compared and len(text) <= left and len(chosen) < MOST_FILES:
+            left -= len(text)
+            chosen.append((name, digest, text))
     files, room = [], MOST_TOKENS
-    for (name, digest, text), found in zip(
-        chosen, tokens([text for *_, text in chosen]), strict=True
-    ):
-        partly = partly or len(found) > room
-        prints = [[_hash(w), first, last] for w, first, last in windows(found[:room], LENGTH)]
-        room -= min(len(found), room)
-        files.append((name, digest, text if texts else "", prints))
-    return {"files": files, "partly": partly}
+    found = tokens([text for *_, text in chosen])
+    for (name, digest, text), own in zip(chosen, found, strict=True):
+        prints = [[_hash(w), first, last] for w, first, last in windows(own[:room], LENGTH)]
+        room -= min(len(own), room)
+        files.append((name, digest, text if with_texts else "", prints))
+    return files
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,6 @@ from grader.intake.limits import MIB, Bounds
 MOST_FILES = 400
 MOST_CHARACTERS = MIB
 MOST_TOKENS = 60_000
-LONGEST_LINE = 20_000  # a lexer's time may grow with the square of its length
 # Half a megabyte of code takes some seconds; nearly all submissions take hundredths of one.
 READING_BOUNDS = Bounds(processor_seconds=30)
 
@@ -44,10 +43,9 @@ class ComparedFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedSources:
-    """The files of a submission; `partly` if there was more than is compared."""
+    """The files of a submission."""
 
     files: tuple[ComparedFile, ...] = ()
-    partly: bool = False
 
     @property
     def prints(self) -> Numbers:
@@ -56,16 +54,15 @@ class ComparedSources:
         return np.unique(np.concatenate(every)) if every else np.empty(0, np.int64)
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> ComparedSources:
+    def from_json(cls, files: object) -> ComparedSources:
         """Returns the sources that the process sent.
 
         Raises:
             LookupError, TypeError, ValueError, OverflowError: if the row has another form.
         """
-        files = row["files"]
         if not isinstance(files, list) or len(files) > MOST_FILES:
             raise ValueError("too many files")
-        return cls(tuple(map(_file, files)), bool(row["partly"]))
+        return cls(tuple(map(_file, files)))
 
 
 def _file(row: Sequence[Any]) -> ComparedFile:
@@ -97,7 +94,7 @@ class SourcesClient(IntakeClient):
             CopyFailed: if the copy cannot be written, or the process cannot start.
         """
         order = {"given": sorted(given), "texts": texts}
-        return self._asked(entry, into, order, "sources", ComparedSources.from_json)
+        return self._asked(entry, into, order, "files", ComparedSources.from_json)
 
 
 _MOST = 60

@@ -6,12 +6,13 @@ Each decision knows its line in the file.
 from __future__ import annotations
 
 import datetime
+import itertools
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grader.core.names import meant
+from grader.core.names import nearest
 from grader.core.submission import Author
 from grader.core.text import Refusal
 from grader.results.anonymous import label_of
@@ -134,8 +135,7 @@ class Times(Decision):
     table: str
 
 
-_MOST_NAMES, _MOST_LISTED = 10_000, 8
-_REPORT = "grader report --anonymous"
+_MOST_NAMES = 10_000
 
 
 class UnknownName(BadDecisions):
@@ -174,13 +174,10 @@ class ClassList:
     def __init__(self, results: Results) -> None:
         people = results.people
         self.submissions = tuple(results.submissions())
-        self._named: dict[str, list[str]] = defaultdict(list)
-        for name in self.submissions:
-            self._named[_key(name)].append(name)
         self._numbers = {
             _key(said): name
             for name, number in results.numbers().items()
-            if _key(name) in self._named
+            if name in self.submissions
             for said in (str(number), label_of(number))
         }
         self._authors = people.authors
@@ -196,29 +193,8 @@ class ClassList:
         self._shown = [*self.submissions, *(one.name for one in everyone if one.name)]
 
     def by_number(self, person: str) -> str | None:
-        """Returns the submission with this number in an anonymous class."""
-        return self._numbers.get(_key(person))
-
-    def require_clear(self, person: str) -> None:
-        """Refuses a new decision about a reserved name that is also somebody's.
-
-        Where decisions are read, the reserved meaning counts: a later name changes none of them.
-
-        Raises:
-            UnknownName: if it is `everybody`, or the number or label of another submission.
-        """
-        key = _key(person)
-        others = {*self._people.get(key, ()), *filter(None, [self._submission(person)])}
-        if key == EVERYBODY and others:
-            raise UnknownName(
-                f"{person!r} is also somebody's name: give that person's id or address, or the "
-                f"submission's number in {_REPORT}; rename the submission to mean the class"
-            )
-        if key in self._numbers and others - {self._numbers[key]}:
-            raise UnknownName(
-                f"{person!r} is a submission's number in {_REPORT}, and somebody's name or id: "
-                "give another name, id or number of whom you mean"
-            )
+        """Returns the submission with this number in an anonymous class, if nobody has it as id."""
+        return None if _key(person) in self._people else self._numbers.get(_key(person))
 
     def whom(self, person: str, has_numbers: bool = True) -> Whom:
         """Returns the people that a decision names; without `has_numbers`, numbers are ids alone.
@@ -243,7 +219,11 @@ class ClassList:
             is_theirs = len(people) == 1 and people == [*own]
             return Whom(author=people[0]) if is_theirs else Whom(submission=named)
         if has_numbers and key in self._numbers:
-            self.require_clear(person)
+            if people:
+                raise UnknownName(
+                    f"{person!r} is a submission's number in an anonymous report, and somebody's "
+                    "name or id: give another name, id or number"
+                )
             return Whom(submission=self._numbers[key])
         people = people or [*self._spoken.get(_key(_surname_last(person)), ())]
         if len(people) == 1:
@@ -266,15 +246,14 @@ class ClassList:
         raise UnknownName(f"no submission is called {name!r}: {_meant(name, self.submissions)}")
 
     def _submission(self, name: str) -> str | None:
-        """Returns the submission with a name, whose case matters only if another has it otherwise.
+        """Returns the submission with a name; its case matters only if two differ in nothing else.
 
-        Raises:
-            UnknownName: if several have it, none in this case.
+        A name in another case, which fits two, is nobody's.
         """
-        own = self._named.get(_key(name), [])
-        if name in own or len(own) < 2:
-            return name if name in own else next(iter(own), None)
-        raise UnknownName(f"{name!r} may be {' or '.join(own)}: give the exact name")
+        if name in self.submissions:
+            return name
+        alike = [one for one in self.submissions if _key(one) == _key(name)]
+        return alike[0] if len(alike) == 1 else None
 
     def _labelled(self, key: str) -> str | None:
         """Returns the submission whose label this is; decisions by a number are kept under it."""
@@ -338,14 +317,8 @@ def _known(people: Iterable[Author]) -> str:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """Returns a suggestion for an unknown name: the nearest of many, or all of a few.
-
-    A name is near if the unknown one is a part of it, like a first name.
-    """
-    names = [*dict.fromkeys(known)]
-    parts = [one for one in names if _key(name) and _key(name) in _key(one)]
-    if 0 < len(parts) <= _MOST_LISTED:
-        return f"did you mean {' or '.join(parts)}?"
-    said = meant(name, names[:_MOST_NAMES])
-    is_short = said.endswith("?") or len(names) <= _MOST_LISTED
-    return said if is_short else "check the name"
+    """Returns a suggestion for an unknown name: the nearest, or one that it is a part of."""
+    names = [*itertools.islice(dict.fromkeys(known), _MOST_NAMES)]
+    parts = (one for one in names if _key(name) and _key(name) in _key(one))
+    near = nearest(name, names) or next(parts, "")
+    return f"did you mean {near}?" if near else "check the name"

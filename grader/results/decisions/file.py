@@ -43,6 +43,7 @@ from grader.results.decisions.decision import (
 )
 
 _COMMON_KEYS = ("reason", "who", "when")
+_LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,40 +89,25 @@ def decision_of(kind: str, table: Mapping[str, Any], file: str, line: int) -> De
     return FORMS[kind].make(kind=kind, file=file, line=line, **fields)
 
 
-def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields each fault of a table: its key, or "" if it has none, and a sentence."""
+def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[str]:
+    """Yields a sentence for each fault of a table."""
     if kind not in FORMS:
-        yield "", f"nothing is decided by [[{kind}]]: {meant(kind, FORMS)}"
+        yield f"nothing is decided by [[{kind}]]: {meant(kind, FORMS)}"
         return
     form = FORMS[kind]
     for key, value in table.items():
         if key not in form.keys:
-            yield key, f"[[{kind}]] knows no {key!r}: {meant(key, form.keys)}"
+            yield f"[[{kind}]] knows no {key!r}: {meant(key, form.keys)}"
         elif wrong := _CHECKS[key](value):
-            yield key, f"{key} must be {wrong}, not {_shown(value)}"
+            said = str(value) if isinstance(value, datetime.date) else repr(value)
+            yield f"{key} must be {wrong}, not {said[:_LONGEST]}"
     for key in form.needed:
         if key not in table:
-            yield "", f"[[{kind}]] needs {key!r}{_WHY.get(key, '')}"
-    given = [key for key in form.exactly_one if key in table]
-    if form.exactly_one and len(given) != 1:
-        there = "both are there" if given else "neither is there"
-        yield (given or [""])[0], f"[[{kind}]] needs {' or '.join(form.exactly_one)}: {there}"
-    others = [key for key in form.at_most_one if key in table]
-    if len(others) > 1:
-        yield others[0], f"[[{kind}]] is of a {' or an '.join(form.at_most_one)}, not of both"
-
-
-_WHY = {
-    "reason": ", which students read",
-    "person": ": a submission's name, or a person's name, id or e-mail address",
-}
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, datetime.date):
-        return f"{value:%Y-%m-%d}"
-    is_long = isinstance(value, int) and value.bit_length() > 64  # repr() refuses long numbers
-    return f"{value:#x}"[:80] if is_long else repr(value)[:80]
+            yield f"[[{kind}]] needs {key!r}"
+    if form.exactly_one and len([key for key in form.exactly_one if key in table]) != 1:
+        yield f"[[{kind}]] needs one of {' and '.join(form.exactly_one)}"
+    if len([key for key in form.at_most_one if key in table]) > 1:
+        yield f"[[{kind}]] is of a {' or an '.join(form.at_most_one)}, not of both"
 
 
 def _text(value: object) -> str:
@@ -164,7 +150,6 @@ _CHECKS: Mapping[str, Callable[[object], str]] = {
 
 NAME = "decisions.toml"
 _TABLE_HEADER = re.compile(r"\s*\[\[")
-_MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 _MOST_FAULTS = 20
 _FILE_HEAD = """\
 # What was decided about these grades after they were made: see docs/instructors.md.
@@ -195,17 +180,14 @@ def read_decisions(file: Path) -> tuple[Decision, ...]:
         for kind, tables in located.content.items():
             is_one = isinstance(tables, list) and [*map(type, tables)] == [dict]
             if not is_one:
-                line = _line_of(kind, lines, located)
                 wrong.append(
-                    f"{file.name}:{line}: {kind!r} stands in no decision: each begins with a line "
-                    f"such as [[{next(iter(FORMS))}]]"
+                    f"{file.name}:{located.first}: {kind!r} stands in no decision: each begins "
+                    f"with a line such as [[{next(iter(FORMS))}]]"
                 )
                 continue
             for table in tables:
                 said = [*complaints(kind, table)]
-                wrong += [
-                    f"{file.name}:{_line_of(key, lines, located)}: {what}" for key, what in said
-                ]
+                wrong += [f"{file.name}:{located.first}: {what}" for what in said]
                 if not said:
                     decisions.append(decision_of(kind, table, file.name, located.first))
     refuse(wrong)
@@ -309,7 +291,6 @@ def _tables(file: Path, lines: list[str]) -> Iterator[LocatedTable]:
     A string of several lines may hold a line that looks like a header. A part that ends inside a
     string is not TOML, but a part that ends before a header is.
     """
-    _refuse_markers(file, lines)
     first = 0
     starts = [*(n for n, line in enumerate(lines) if n and _TABLE_HEADER.match(line)), len(lines)]
     for end in starts:
@@ -326,15 +307,6 @@ def _tables(file: Path, lines: list[str]) -> Iterator[LocatedTable]:
         first = end
 
 
-def _refuse_markers(file: Path, lines: list[str]) -> None:
-    for number, line in enumerate(lines, 1):
-        if line.startswith(_MARKERS):
-            raise BadDecisions(
-                f"{file.name}:{number}: a merge stopped here: keep the decisions of both sides, "
-                f"and take out the lines that begin with {line[:7]} and the like"
-            )
-
-
 def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
     """Returns the error in the TOML, with its line counted in the whole file."""
     said = str(error)
@@ -342,10 +314,3 @@ def _located(file: Path, first: int, error: tomllib.TOMLDecodeError) -> str:
     line = first + int(place[1]) if place and place[1] else first + 1
     what = said[: place.start()].strip() if place else said
     return f"{file.name}:{line}: this is not TOML: {what[:1].lower()}{what[1:]}"
-
-
-def _line_of(key: str, lines: list[str], table: LocatedTable) -> int:
-    """Returns the line of a key in a table, or else the table's first line."""
-    named = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
-    within = range(table.first - 1, min(table.end - 1, len(lines)))
-    return next((n + 1 for n in within if key and named.match(lines[n])), table.first)

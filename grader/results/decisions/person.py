@@ -72,7 +72,6 @@ class _Exercise:
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
     decided: dict[str, Fraction] = field(default_factory=dict)
-    excused: bool = False
 
     @property
     def settled(self) -> ExercisePoints:
@@ -84,11 +83,6 @@ class _Exercise:
     def ids(self) -> frozenset[str]:
         """Returns the ids of the exercise's tests."""
         return frozenset(test.id for test in self.tests)
-
-    @property
-    def uncounted(self) -> frozenset[str]:
-        """Returns the ids of the tests that cost no points."""
-        return self.ids if self.excused else self.taken_out
 
     def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
         """Returns the points left after tests are taken out, or made a bonus: others carry theirs.
@@ -179,7 +173,6 @@ class PersonsPoints:
             undecided=late.undecided,
             sources=self._sources(),
             timed_by=self._settling.timed_by.get(grade.submission, ""),
-            uncounted=frozenset().union(*(one.uncounted for one in exercises)),
         )
 
     def _sources(self) -> frozenset[str]:
@@ -201,12 +194,11 @@ class PersonsPoints:
             if (exercise := self._exercises.get(target.exercise)) is None:
                 continue
             tests = target.tests & exercise.ids if target.tests else exercise.ids
-            before = exercise.worth
             left = exercise.take_out(tests, decision.bonus)
             what = "" if tests == exercise.ids else f"{quantity(len(tests), 'test')} "
             said = f"{what}made a bonus" if decision.bonus else f"{what}taken out"
-            why, possible = f"{said}: {decision.reason}", exercise.worth - before
-            self._set(ChangeKind.TAKEN_OUT, target.exercise, left, why, decision, possible)
+            why = f"{said}: {decision.reason}"
+            self._set(ChangeKind.TAKEN_OUT, target.exercise, left, why, decision)
 
     def _decide_parts(self) -> None:
         for decision, target in self._of(PointsChanged):
@@ -234,7 +226,6 @@ class PersonsPoints:
                     ChangeKind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source
                 )
             if target.exercise in self._exercises:
-                self._exercises[target.exercise].excused = True
                 own = reached * self._exercises[target.exercise].worth
                 left = _rounded(Fraction(own, possible)) if possible else 0
                 why = f"excused, so that it counts as the others do{_reason(decision)}"
@@ -276,13 +267,11 @@ class PersonsPoints:
         left: int,
         sentence: str,
         decision: Decision,
-        possible: int = 0,
     ) -> None:
         """Sets an exercise's points to `left` hundredths, but not below 0."""
         more = max(left, 0) - self._exercises[exercise].points
         self._exercises[exercise].points += more
-        replaces = not isinstance(decision, PointsChanged) or decision.by is None
-        self._add(kind, exercise, more, sentence, decision.source, False, replaces, possible)
+        self._add(kind, exercise, more, sentence, decision.source)
 
     def _add(
         self,
@@ -292,11 +281,9 @@ class PersonsPoints:
         sentence: str,
         source: str,
         is_full: bool = False,
-        replaces: bool = False,
-        possible: int = 0,
     ) -> None:
         self._whole += 0 if exercise else more
-        change = PointsChange(kind, more, exercise, sentence, source, is_full, replaces, possible)
+        change = PointsChange(kind, more, exercise, sentence, source, is_full)
         self._changes.append(change)
 
 

@@ -160,8 +160,7 @@ class PointsChange:
     """A change of points in hundredths, of an exercise or of the whole, with its reason.
 
     `sentence` is for students; `source` is the rule, or the file and line of the decision.
-    `is_full` is whether the exercise has all its points after the change, and `replaces` whether
-    the points that single tests cost no longer hold. The `possible` hundredths change as well.
+    `is_full` is whether the exercise has all its points after the change.
     """
 
     kind: ChangeKind
@@ -170,8 +169,6 @@ class PointsChange:
     sentence: str
     source: str
     is_full: bool = False
-    replaces: bool = False
-    possible: int = 0
 
     @property
     def points(self) -> float:
@@ -205,7 +202,7 @@ class Settlement:
     says which part of the lateness an instructor has to decide. People who are `excused` get
     neither points nor a zero. `sources` are all decisions that name the people or the submission,
     also those that changed no points. `timed_by` is the decision that set the time of handing in,
-    if one did. `uncounted` are the tests that were taken out or excused.
+    if one did.
     """
 
     submission: str
@@ -221,7 +218,6 @@ class Settlement:
     undecided: str = ""
     sources: frozenset[str] = frozenset()
     timed_by: str = ""
-    uncounted: frozenset[str] = frozenset()
 
     @property
     def has_points(self) -> bool:
@@ -245,9 +241,9 @@ class Settlement:
         return sum(change.hundredths for change in self.changes if change.kind is kind)
 
     @property
-    def replaced(self) -> frozenset[str]:
-        """Returns the exercises in which the points that single tests cost no longer hold."""
-        new = (change for change in self.changes if change.replaces and change.hundredths)
+    def decided(self) -> frozenset[str]:
+        """Returns the exercises in which decisions changed what tests cost."""
+        new = (change for change in self.changes if change.kind is not ChangeKind.CARRIED)
         return frozenset(change.exercise for change in new if change.exercise)
 
     def by_exercise(self) -> dict[str, int]:

@@ -16,7 +16,6 @@ from grader.core.late_rule import LateRule
 from grader.core.names import natural_order
 from grader.core.points import points_of
 from grader.core.submission import Author
-from grader.core.text import quantity
 from grader.core.verdict import Grade
 from grader.results.decisions.decision import (
     Comment,
@@ -161,7 +160,6 @@ def common(settled: tuple[Settlement, ...]) -> Settlement | None:
         comments=tuple(c for c in first.comments if all(c in own.comments for own in settled)),
         excused=all(own.excused for own in settled),
         sources=frozenset.union(*(own.sources for own in settled)),
-        uncounted=frozenset.intersection(*(own.uncounted for own in settled)),
     )
 
 
@@ -170,16 +168,10 @@ _LISTED = 6
 
 @dataclass(slots=True)
 class Effect:
-    """A decision, and a line for each person that it affects.
-
-    `unchanged` counts the people whose points it leaves unchanged, if it names no one. `possible`
-    says how it changes the possible points, or is "".
-    """
+    """A decision, and a line for each person that it affects."""
 
     decision: Decision
     lines: list[str] = field(default_factory=list)
-    unchanged: int = 0
-    possible: str = ""
 
     @property
     def words(self) -> str:
@@ -196,9 +188,7 @@ class Effect:
         """Returns the first lines, and the number of further ones."""
         more = len(self.lines) - _LISTED
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
-        if self.lines and self.unchanged:
-            short.append(f"changes nothing for {quantity(self.unchanged, 'other')}")
-        return [self.possible] * bool(self.possible) + (short or ["changes nobody's points"])
+        return short or ["changes nobody's points"]
 
 
 def effects(results: Results, settling: Settling) -> list[Effect]:
@@ -225,16 +215,9 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
 
 def _add(found: dict[str, Effect], own: Settlement) -> None:
     who, final = ", ".join(person.called for person in own.people), _final(own)
-    possible = own.worth - sum(change.possible for change in own.changes)
     for change in own.changes:
         effect = found.get(change.source)
-        if effect is not None and change.possible:
-            before, possible = points_of(possible), possible + change.possible
-            now = points_of(possible)
-            effect.possible = f"changes the possible points from {before:.10g} to {now:.10g}"
-        if effect is not None and not change.hundredths and change.source not in own.sources:
-            effect.unchanged += len(own.people)
-        elif effect is not None:
+        if effect is not None and (change.hundredths or change.source in own.sources):
             said = [in_words(change), *([] if own.excused else [final])]
             effect.lines.append(f"{who}: {'; '.join(said)}")
     silent = own.sources | ({own.timed_by} if own.timed_by else set())
@@ -242,13 +225,8 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
         effect = found[source]
         if isinstance(effect.decision, Comment):
             effect.lines.append(f"{who}: reads it")
-        elif isinstance(effect.decision, Times) and not own.late:
-            effect.unchanged += len(own.people)
-        elif not isinstance(effect.decision, TakenInstead | Whose):
-            costs = own.undecided or own.of_kind(ChangeKind.LATE) or own.final is None
-            is_free = own.late and not costs
-            free = ", late without a deduction" if is_free else ""
-            effect.lines.append(f"{who}: {final}{free}")
+        elif own.late or not isinstance(effect.decision, TakenInstead | Whose | Times):
+            effect.lines.append(f"{who}: {final}")
 
 
 def _person(one: Aimed) -> str:

@@ -44,19 +44,20 @@ def test_imports_are_followed_from_the_adapters(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "\0", "a." * 100_000 + "b = 1\n", "x = [1]\n" * 9])
-def test_a_malformed_file_imports_no_package(tmp_path, text):
+def test_a_malformed_file_needs_no_package(tmp_path, text):
     """An untrusted file may be malformed; the rest of the class is surveyed all the same."""
     write_files(tmp_path / "class" / "odd", {"adapters.py": text})
     write_files(tmp_path / "class" / "right", {"adapters.py": f"import regex\n{RIGHT}"})
-    entries = discover([tmp_path / "class"], "adapters.py").entries
-    assert survey(entries, "adapters.py") == {"regex": 1}
+    assert survey(discover([tmp_path / "class"], "adapters.py").entries, "adapters.py") == {
+        "regex": 1
+    }
 
 
 @pytest.mark.unit
 def test_the_install_command_has_only_known_packages():
     """A name in an untrusted file is no reason to install the package of that name."""
-    imported = {"sklearn": 3, "cv2": 1, "tqdm": 2, "json_tools": 1, "torch": 3, "adapters": 1}
-    said = list(needs_in_words(needs_of(imported, ["adapters"], lambda name: name == "torch")))
+    needs = {"sklearn": 3, "cv2": 1, "tqdm": 2, "json_tools": 1, "torch": 3, "adapters": 1}
+    said = list(needs_in_words(needs_of(needs, ["adapters"], lambda name: name == "torch")))
     assert said == [
         "not installed here: sklearn, which 3 submissions import",
         "not installed here: cv2, which 1 submission imports",

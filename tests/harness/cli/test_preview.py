@@ -89,9 +89,7 @@ def test_a_table_shows_each_package_and_whether_it_is_here(capsys):
     printed = capsys.readouterr().out
     lines = [" ".join(line.replace("│", " ").split()) for line in printed.splitlines()]
     assert lines[0] == "packages of 3 submissions"
-    assert {
-        "torch 3 installed", "tqdm 2 not needed", "einx 1 not installed",
-    } <= {*lines}  # fmt: skip
+    assert {"torch 3 installed", "tqdm 2 not needed", "einx 1 not installed"} <= {*lines}
     assert "not installed here: einx, which 1 submission imports" in printed
     assert "nothing is missing" not in printed
 

@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from grader.core.evidence import Evidence, Excerpt, in_six_digits
+from grader.core.evidence import Evidence, in_six_digits
 from grader.core.explanation import (
     Told,
     Words,
@@ -115,7 +115,7 @@ def test_a_sample_is_spread_evenly_over_the_numbers() -> None:
 MEASURED = Measurement(0.5, INF, 1e-5, 1e-6, 9.0, 3, 4, (1, 2))
 DIAGNOSIS = Diagnosis("tripled", "Every number is tripled.", "How often is x added?")
 TOLD = Told("wrong", MEASURED, DIAGNOSIS, Where("a.py", 3, "scores"))
-ANSWERS = WrongAnswers("run_x", (wrong(1.0, INF),), "a factor", Excerpt("a.py", 2, ("x = 1",)))
+ANSWERS = WrongAnswers("run_x", (wrong(1.0, INF),), "a factor")
 WORDS = Words(
     {"t": TOLD, "u": Told("no more")}, "all", Evidence(printed="so"), "too slow", (ANSWERS,)
 )
@@ -130,13 +130,6 @@ def test_words_survive_the_way_between_processes(words: Words) -> None:
     """Infinities cross although JSON has none."""
     row = json.loads(json.dumps(words.as_json(), allow_nan=False))
     assert Words.from_json(row) == words
-
-
-def test_wrong_answers_that_an_earlier_grader_stored_are_read() -> None:
-    """It stored the lines of a program as a list."""
-    row = ANSWERS.as_json()
-    assert row["source"] == {"file": "a.py", "first": 2, "lines": ["x = 1"], "opening": ""}
-    assert WrongAnswers.from_json(row | {"source": ["a.py", 2, ["x = 1"]]}) == ANSWERS
 
 
 def test_evidence_that_was_unpacked_is_not_packed_again() -> None:

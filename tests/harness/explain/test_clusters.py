@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from grader.core.evidence import Excerpt
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.verdict import Aspect, Diagnosis
 from grader.core.wire.calls import Call
@@ -35,11 +34,10 @@ def answers(
     test: str = "t",
     size: int = 1,
     suspicion: str | None = None,
-    source: Excerpt | None = None,
 ) -> WrongAnswers:
     """Returns one wrong answer to an exercise."""
     one = WrongAnswer(test, 0, True, (len(numbers),), numbers, (1.3e-6, 1e-5), "x", size)
-    return WrongAnswers(exercise, (one,), suspicion, source)
+    return WrongAnswers(exercise, (one,), suspicion)
 
 
 def test_clusters_come_by_size_then_by_member_then_by_exercise():
@@ -143,21 +141,6 @@ def test_the_most_frequent_suspicion_counts():
     assert group.suspicion == "line 4"
     (silent,) = clusters_of({"a": [answers(1.0)]})
     assert silent.suspicion is None
-
-
-def test_two_sources_are_shown_with_different_lines_if_possible():
-    """Equal ones would show nothing more."""
-
-    def shown(*texts: str | None) -> list[str]:
-        sources = [None if one is None else Excerpt("a.py", 1, (one,)) for one in texts]
-        wrong = {str(n): [answers(1.0, source=one)] for n, one in enumerate(sources)}
-        (group,) = clusters_of(wrong)
-        return [name for name, _ in group.sources]
-
-    assert shown("x", "x", "y") == ["0", "2"]
-    assert shown("x", "x") == ["0", "1"]
-    assert shown(None, "x") == ["1"]
-    assert shown(None) == []
 
 
 @pytest.mark.parametrize(

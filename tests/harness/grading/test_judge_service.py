@@ -194,7 +194,7 @@ PASSED, FAILED = Status.PASSED, Status.FAILED
 
 
 def test_a_grade_holds_all_that_was_observed(graded):
-    """Only imports of installed packages are kept, as the worker only claims them."""
+    """It holds what the session and the fork server told as well."""
     found = graded()
     grade = found.grade
     assert (grade.submission, grade.status, grade.message) == ("alice", GradeStatus.GRADED, None)

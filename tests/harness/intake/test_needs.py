@@ -28,7 +28,7 @@ def imported(
     """Returns the packages that a submission of these files imports."""
     write_files(root, files)
     submission = Submission("alice", root, adapters, "adapters", import_paths)
-    return {*read_needs(submission).imported}
+    return {*read_needs(submission)}
 
 
 @pytest.mark.parametrize(

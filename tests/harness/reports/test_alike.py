@@ -74,14 +74,6 @@ def test_names_of_library_functions_are_compared():
     assert compared_tokens("y = x.softmax(-1)") != compared_tokens("y = x.sum(-1)")
 
 
-@pytest.mark.unit
-def test_code_that_does_not_parse_is_compared_as_well():
-    """A broken copy is still a copy, and an ungradable submission may be one too."""
-    whole = compared_tokens("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1)\n")
-    broken = compared_tokens("def f(a):\n    b = torch.exp(a)\n    return b / b.sum(-1) )\n")
-    assert set(whole) <= set(broken)
-
-
 def test_disguised_copies_rank_before_independent_programs(tmp_path: Path):
     """A copy is renamed, reordered, commented, partly einsum or split into two files.
 
@@ -141,7 +133,7 @@ def test_a_submission_that_cannot_be_read_again_is_shown_without_code(
     assert [len(one.files) > 0 for one in pair.sources] == [True, False]
     assert pair.pair.similarity > 0.5
     assert pair.passages == ()
-    write_alike("attention", compared(tmp_path, programs), tmp_path / "a", tmp_path / "report")
+    write_alike("attention", compared(tmp_path, programs), tmp_path / "a")
 
 
 @pytest.mark.unit
@@ -208,7 +200,7 @@ def test_a_moved_class_is_reported_in_one_sentence(tmp_path: Path):
 
 
 def test_each_submission_that_is_not_compared_is_named(tmp_path: Path):
-    """One may be gone, unreadable or too long. Those that cannot be read count in no median."""
+    """One may be gone or unreadable. Those that cannot be read count in no median."""
     code = "def f(q, k):\n    s = torch.einsum('qd,kd->qk', q, k)\n    return s.softmax(-1)\n"
     renamed = re.sub(r"\b(?:f|q|k|s)\b(?!d|')", lambda name: name[0] + "_", code)
     given = "def given(x):\n    return torch.triu(x, 1).masked_fill(x > 3, 0.5)\n"
@@ -217,7 +209,7 @@ def test_each_submission_that_is_not_compared_is_named(tmp_path: Path):
         {
             "ann": {"adapters.py": code, "theirs.py": given},
             "bob": {"adapters.py": renamed, "theirs.py": given},
-            "cut": {"adapters.py": f"x = {'1' * 20_001}\n"},
+            "cem": {"adapters.py": "x = 1\n"},
             "lost": {"adapters.py": code},
         },
     )
@@ -231,7 +223,6 @@ def test_each_submission_that_is_not_compared_is_named(tmp_path: Path):
     assert found.remarks == (
         "gone since they were graded, and not compared: lost",
         "could not be read, and not compared: odd",
-        "too much code to compare, and read in part: cut",
     )
     assert (found.read, found.others, seen) == (3, 1, [5] * 5)
     (pair,) = found.pairs
@@ -281,12 +272,10 @@ def test_similarity_pages_show_both_sources_with_markup_escaped(tmp_path: Path):
     index = (results / "alike" / "index.html").read_text("utf-8")
     page = (results / "alike" / "pairs" / "001.html").read_text("utf-8")
     assert "Similar code need not be copied" in index
-    CliRunner().invoke(cli, ["report", str(results)], catch_exceptions=False)
-    assert 'href="../alike/index.html"' in (results / "report" / "index.html").read_text("utf-8")
     assert name in page
     assert "copy" in page
     assert evil not in page
-    assert re.search(r'class="few" id="a-1"', page)
+    assert re.search(r'class="shared" id="a-1"', page)
     assert re.search(r'href="#b-1"', page)
 
 
@@ -299,7 +288,7 @@ def test_similarity_pages_are_accessible_on_every_screen(
     programs = independent(3)
     programs["copy"] = disguised(programs[next(iter(programs))], 0)
     found = compared(tmp_path, programs)
-    index = write_alike("attention", found, tmp_path / "alike", tmp_path / "report")
+    index = write_alike("attention", found, tmp_path / "alike")
     for file in (index, index.parent / "pairs" / "001.html"):
         with opened(chromium, file, color_scheme=scheme, viewport=size) as shown:
             width = shown.page.evaluate("document.documentElement.scrollWidth")

@@ -50,18 +50,18 @@ PAIR = a_pair(
 
 
 def test_lines_in_common_are_marked_and_linked_to_the_other_side():
-    """A passage of at most three submissions is darker. A line belongs to its rarest passage."""
+    """A line belongs to its rarest passage."""
     page = pair_page("attention", PAIR, str)
     left, right = page.split('<section aria-labelledby="side-b">')
     assert LINE.findall(left) == [
-        ("more", "a-2", "b-2", "1", "x = 1"),
-        ("few", "a-1", "b-1", "2", "y = 2"),
-        ("few", "", "", "3", "z = 3"),
+        ("shared", "a-2", "b-2", "1", "x = 1"),
+        ("shared", "a-1", "b-1", "2", "y = 2"),
+        ("shared", "", "", "3", "z = 3"),
         ("", "", "", "1", "ann"),
     ]
     assert LINE.findall(right) == [
-        ("few", "b-1", "a-1", "1", "p = 1"),
-        ("few", "", "", "2", "q = 2"),
+        ("shared", "b-1", "a-1", "1", "p = 1"),
+        ("shared", "", "", "2", "q = 2"),
     ]
     listed = re.findall(r'<li><a href="#(a-\d)">(.*?)</a> <span class="faint">(.*?)</span>', page)
     assert listed == [
@@ -106,18 +106,12 @@ def test_code_beyond_four_thousand_lines_is_counted_and_not_shown():
     assert "passages in common" not in page
 
 
-def test_the_list_of_pairs_links_each_page_and_the_class(tmp_path: Path):
+def test_the_list_of_pairs_links_each_page(tmp_path: Path):
     """It says how much code is shared, and which submissions could not be compared."""
     plain = a_pair(PAIR.sources[0], PAIR.sources[1], origin="")
     found = SimilarPairs((PAIR, plain), 0.3, 12, 1, ("gone: bob",))
-    write_alike("attention", found, tmp_path / "alike", tmp_path / "report")
-    index = (tmp_path / "alike" / "index.html").read_text("utf-8")
-    assert 'aria-label="Pages"' not in index
-    (tmp_path / "report").mkdir()
-    (tmp_path / "report" / "index.html").write_text("")
-    place = write_alike("attention", found, tmp_path / "alike", tmp_path / "report", str.upper)
+    place = write_alike("attention", found, tmp_path / "alike", str.upper)
     index = place.read_text("utf-8")
-    assert '<a href="../report/index.html">The class</a>' in index
     assert re.findall('<a href="(pairs/.*?)">', index) == ["pairs/001.html", "pairs/002.html"]
     assert re.findall('<td class="number">(.*?)</td>', index) == [
         "<strong>62 %</strong>", "3", "<strong>62 %</strong>", "0",
@@ -128,8 +122,8 @@ def test_the_list_of_pairs_links_each_page_and_the_class(tmp_path: Path):
     assert "<li>gone: bob</li>" in index
     pages = [(tmp_path / "alike" / "pairs" / f"00{n}.html").read_text("utf-8") for n in (1, 2)]
     assert [LINE.findall(page)[0][4] for page in pages] == ["X = 1", "X = 1"]
-    assert ['class="few"' in page for page in pages] == [True, False]
+    assert ['class="shared"' in page for page in pages] == [True, False]
     alone = SimilarPairs((), 0.0, 1, 0)
-    index = write_alike("attention", alone, tmp_path / "alone", tmp_path / "report").read_text()
+    index = write_alike("attention", alone, tmp_path / "alone").read_text()
     assert "1 submission of the class was compared with each other. Code" in index
     assert "No two submissions share code that was not handed out." in index

@@ -1,4 +1,4 @@
-"""Sentences on a class's packages: missing ones, slow ones, and how to install them."""
+"""Sentences on a class's packages: missing ones, and how to install them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ def test_missing_packages_of_a_batch_are_one_sentence():
     assert "p4 (2 submissions) and 1 more; see" in missing_in_words(five | {"p5": 2})
 
 
-def test_what_could_not_be_preloaded_is_told_with_the_reason():
+def test_a_module_that_cannot_be_preloaded_is_named():
+    """The sentence says why."""
     assert [*not_preloaded_in_words({"jaxx": "No module named 'jaxx'"})] == [
         "preload: jaxx could not be imported, and is left out: No module named 'jaxx'"
     ]

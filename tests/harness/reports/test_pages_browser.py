@@ -189,16 +189,6 @@ def test_the_next_step_is_on_the_first_screen(chromium: Browser, report: Path):
             assert told.bounding_box()["y"] < 600
 
 
-def test_errors_are_drawn_for_each_exercise_and_each_test(chromium: Browser, report: Path):
-    """A table has the numbers, which change with the selection."""
-    with opened(chromium, report / "index.html") as found:
-        rows = found.page.locator("#errors-plot tbody tr")
-        expect(rows).to_have_count(15)
-        found.page.select_option("#errors-of", "0")
-        expect(rows).to_have_count(17)
-        expect(found.page.locator("#errors-plot canvas")).to_be_visible()
-
-
 def test_a_picture_has_a_slider_and_numbers(chromium: Browser, report: Path):
     """The slider selects a slice, arrow keys read out each number, and a table has them all."""
     with opened(chromium, with_pictures(report)) as found:

@@ -262,12 +262,6 @@ def test_a_report_is_current_until_something_in_it_changes(tmp_path):
     write_report(results, pages)
     assert current_report(results, pages)
 
-    write_files(folder / "alike", {"index.html": ""})
-    assert current_report(results, pages) is None
-    index = write_report(results, pages).index
-    assert 'href="../alike/index.html"' in index.read_text()
-    assert current_report(results, pages)
-
     (pages / "submissions" / "stray.html").write_text("")
     assert current_report(results, pages) is None
     write_report(results, pages, results)

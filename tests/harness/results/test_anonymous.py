@@ -24,7 +24,7 @@ from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from grader.results.rows import People
 from grader.results.store import Store
-from tests.harness.pages_fixtures import a_class, a_submission, regraded, store_class, suite
+from tests.harness.pages_fixtures import a_class, a_submission, store_class, suite
 from tests.harness.storing import add
 
 pytestmark = pytest.mark.unit
@@ -104,16 +104,13 @@ def test_an_anonymous_report_contains_no_name(tmp_path: Path):
     assert text.count("submission ") > 40
 
 
-def test_an_anonymous_report_of_changes_contains_no_name(tmp_path: Path):
-    """A submission has one number in both batches, also if it is in one only."""
-    before = store_class(tmp_path / "before", a_class(12))
-    after = store_class(tmp_path / "after", regraded(grade for grade in [*a_class(12)][:10]))
-    run_grader("report", after, "--against", before, "--anonymous")
-    report = after / "report-anonymous"
-    text = "\n".join(path.read_text("utf-8") for path in report.rglob("*.html"))
-    names = Store.read(before).submissions()
-    assert not [name for name in names if name in text]
-    assert (report / "changes.html").exists()
+def test_an_anonymous_report_compares_no_batches(tmp_path: Path):
+    """One sentence says so."""
+    folder = store_class(tmp_path / "before", a_class(3))
+    arguments = ["report", str(folder), "--against", str(folder), "--anonymous"]
+    refused = CliRunner().invoke(cli, arguments)
+    assert refused.exit_code == 2
+    assert "leave out --against" in refused.output
 
 
 def test_anonymous_numbers_are_stable_and_in_random_order(tmp_path: Path):
@@ -172,7 +169,6 @@ def test_an_anonymous_report_has_the_same_points(tmp_path: Path):
         assert unknown.people == (Author(grade.submission),)
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("said", ["{number}", "Submission {number}", "submission {number}"])
 def test_a_decision_accepts_an_anonymous_number(tmp_path: Path, said: str):
     """The decision reaches the person with that number. Neither output nor file has the name."""
@@ -206,10 +202,9 @@ def test_a_number_that_is_also_an_id_is_refused(tmp_path: Path):
         store.set_people(People(authors | {other: (Author("Zoë Roe", str(number)),)}))
     arguments = ["decide", str(folder), "comment", str(number), "hello"]
     refused = CliRunner().invoke(cli, arguments)
-    assert "submission's number in grader report --anonymous, and" in str(refused.exception)
+    assert "submission's number in an anonymous report, and" in str(refused.exception)
 
 
-@pytest.mark.process
 def test_an_export_after_anonymous_decisions_has_the_names(tmp_path: Path):
     """Numbers are for reading only: an export has names, and the decided points."""
     folder = store_talkative_class(tmp_path / "results", 6)
@@ -297,24 +292,12 @@ def test_a_name_is_masked_in_every_order_of_its_words(text: str, shown: str):
     assert mask.text(text) == shown
 
 
-@pytest.mark.parametrize("name", ["Wei (Vivian) Chen", 'Wei "Vivian" Chen', "Chen, Wei (Vivian)"])
-def test_a_name_with_a_nickname_in_brackets_is_masked(name: str):
-    """Platforms write preferred names so. Brackets elsewhere still make two words no name."""
-    people = {"s": (Author(name),), "t": (Author("Mary Ann Smith"),)}
-    mask = Mask({"s": 200, "t": 300}, People(people))
-    shown = mask.text(f"by {name}: mary = ann(smith)")
-    assert shown.startswith("by Submission 200")
-    assert shown.endswith(": mary = ann(smith)")
-    assert not {"Wei", "Vivian", "Chen"} & {*re.findall(r"\w+", shown)}
-    assert mask.text("# Wei Chen") == mask.text("# Vivian Chen") == "# Submission 200"
-
-
-@pytest.mark.parametrize("name", ["José Núñez", "प्रिया शर्मा", "مُحَمَّد عَلِيّ", "Hoàng Thị Ngọc"])
+@pytest.mark.parametrize("name", ["José Núñez", "Hoàng Thị Ngọc"])
 @pytest.mark.parametrize(("known", "written"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFC", "NFC")])
-def test_a_name_with_accents_or_vowel_signs_is_masked(
+def test_a_name_with_accents_is_masked(
     name: str, known: Literal["NFC", "NFD"], written: Literal["NFC", "NFD"]
 ):
-    """Such signs are characters of their own in many scripts, and in file names of macOS."""
+    """Accents are characters of their own in file names of macOS."""
     mask = Mask({"s": 200}, People({"s": (Author(unicodedata.normalize(known, name)),)}))
     text = unicodedata.normalize(written, f"# “{name}” × 2 \u26a0\ufe0f{name}")
     assert mask.text(text) == "# “Submission 200” × 2 \u26a0\ufe0fSubmission 200"
@@ -394,18 +377,6 @@ def test_a_file_named_like_a_message_leaves_the_message_alone(tmp_path: Path):
     mask = AnonymousResults.of(Store.read(folder)).mask
     assert mask.text(f"run_silu: {said} (model.py:3)") == f"run_silu: {said} (model.py:3)"
     assert mask.text(f"{said}.py:3") == "handed-in.py:3"
-
-
-def test_both_classes_files_are_masked_in_an_earlier_class(tmp_path: Path):
-    """A message that names such a file would otherwise be a change."""
-    files = {"before": "4567_doe-jane.py", "after": "4567_roe-john.py"}
-    for place, file in files.items():
-        with Store.open(store_talkative_class(tmp_path / place, 3), "attention") as store:
-            name = next(iter(store.people.authors))
-            store.remember(downloads={name: (f"{name}_{file}",)})
-    blind = AnonymousResults.of(Store.read(tmp_path / "after"))
-    mask = blind.beside(Store.read(tmp_path / "before")).mask
-    assert mask.text("doe-jane.py:2, roe-john.py:2") == "handed-in.py:2, handed-in.py:2"
 
 
 @pytest.mark.process

@@ -240,16 +240,6 @@ def test_submission_times_can_come_from_a_table(tmp_path: Path) -> None:
     assert settlements_by_name(results)["Bob Roe"].final == 80.0
 
 
-def test_a_decision_says_of_a_late_person_that_nothing_is_taken_off(tmp_path: Path) -> None:
-    """Free days were spent; a line with points alone did not say why it stands there."""
-    results = a_late_class(tmp_path, {})
-    file = tmp_path / "decisions.toml"
-    append_decision(file, "late_days", {"person": "11", "left": 3})
-    append_decision(file, "handed_in", {"person": "11", "at": DUE.replace(day=5)})
-    late = effects(results, open_settling(results))[1]
-    assert late.lines == ["Alice Apple: 80 points, late without a deduction"]
-
-
 def test_a_decision_promises_nothing_to_a_late_person_without_points(tmp_path: Path) -> None:
     """The rule takes points off once the submission is graded."""
     a_batch(tmp_path, not_graded("alice"), authors={"alice": [Author("Alice Apple", "11")]})

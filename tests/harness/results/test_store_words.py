@@ -170,9 +170,13 @@ def test_a_name_that_the_explainer_finds_by_itself_stays(tmp_path: Path) -> None
         assert diagnoses(store) == {"ann": ["mask"]}
 
 
-def test_the_absent_packages_of_a_class_are_added_up(tmp_path: Path) -> None:
+def test_the_packages_that_a_class_lacks_are_counted(tmp_path: Path) -> None:
     """Those that most submissions lack come first."""
-    imports = {"ann": Imports(("einx", "cv2")), "bob": Imports(("einx", "einx"))}
+    imports = {
+        "ann": Imports(("einx", "cv2")),
+        "bob": Imports(("einx", "einx")),
+        "cem": Imports(),
+    }
     with Store.open(tmp_path, "attention") as store:
         for place, (name, own) in enumerate(imports.items()):
             store.add(a_grade(name, X1, imports=own), "k", place)

@@ -180,7 +180,7 @@ KILLS = {
     "mistakes name": [(IN_PLACE, 1), ("grader.results.store:Store.set_names", 1)],
     "mistakes add": [(IN_PLACE, 1), (IN_PLACE, 2)],
     "decide": [(IN_PLACE, 1)],
-    "feedback": [("grader.reports.feedback:wrapped", 3), (FOLDER_IN_PLACE, 1)],
+    "feedback": [("grader.reports.feedback:in_format_of", 3), (FOLDER_IN_PLACE, 1)],
     "export": [(IN_PLACE, 1)],
 }
 

@@ -1,4 +1,4 @@
-"""A class's imports: packages preloaded, slow imports timed, missing packages named."""
+"""A class's imports: packages preloaded, missing packages named."""
 
 import dataclasses
 from pathlib import Path
@@ -63,7 +63,7 @@ def graded(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.mark.process
 def test_a_package_that_cannot_be_preloaded_is_reported(graded):
-    """It costs nobody points."""
+    """It costs nothing, like an import of a preloaded one."""
     grade = graded(adapters=f"import {INSTALLED}\n{RIGHT}")
     assert grade.score == grade.max_score
     assert set(grade.imports.not_preloaded) == {"not_there_either"}
@@ -139,7 +139,8 @@ def test_a_submission_is_graded_again_once_its_absent_package_is_installed(tiny,
     assert after.score == before.score
 
 
-def test_packages_that_are_missing_or_not_preloaded_are_told():
+def test_sentences_on_packages_are_plain_text():
+    """Each package has the number of submissions that lack it."""
     assert missing_in_words({"einx": 12, "wandb": 1}) == (
         "not installed here: einx (12 submissions), wandb (1 submission); "
         "see grader doctor SUBMISSIONS"

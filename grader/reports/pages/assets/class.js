@@ -14,5 +14,4 @@ for (const details of document.querySelectorAll("[data-kind]")) {
 for (const button of document.querySelectorAll("[data-show]"))
   button.addEventListener("click", () => list.show(button.dataset.show));
 
-if (DATA.exercises.length) new ErrorPlot(document.getElementById("errors-plot"));
 if (document.getElementById("scores")) scorePlot(document.getElementById("scores"));
