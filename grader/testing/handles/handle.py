@@ -280,7 +280,7 @@ class Student(Maker):
         ]
         input_dtype = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
         is_as_before = untouched(tensor, step, before, steps)
-        known = Returned(tensor, axes, input_dtype, trace, before, is_as_before, bool(dtypes))
+        known = Returned(tensor, axes, input_dtype, trace, is_as_before, bool(dtypes))
         observed().returned.append(known)
 
 
