@@ -99,14 +99,10 @@ class WrongNumbers(AssertionError):
         if self._untouched:
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
-        is_converted = self.conversion is not None
-        precision = precision_in_words(self.comparison, self.dtype, is_converted)
         if self.conversion is None:
-            return "\n".join([*words, *precision])
+            return "\n".join([*words, *precision_in_words(self.comparison, self.dtype)])
         converted = self.conversion.in_words(self.what)
-        is_first = self.conversion.explains
-        told = [*converted, *words] if is_first else [*words, *converted]
-        return "\n".join([*told, *precision])
+        return "\n".join([*converted, *words] if self.conversion.explains else [*words, *converted])
 
     @property
     def where(self) -> Where | None:

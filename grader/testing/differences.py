@@ -257,17 +257,9 @@ def is_near(got: torch.Tensor, want: torch.Tensor, share: float = _NEAR) -> bool
     return bool(off <= share * want.to(torch.float64).abs().max())
 
 
-def precision_in_words(
-    comparison: Comparison, dtype: torch.dtype, is_converted: bool
-) -> Iterator[str]:
+def precision_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
     """Yields advice for answers in half precision that are right in float32."""
-    got, wrong = comparison.got, comparison.ratio > 1
-    if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
-        yield (
-            "float16 holds no number above 65504: if the same is right in float32, compute in "
-            "float32 (x.float()), and give only the result the input's dtype."
-        )
-    elif dtype in _DIGITS and not is_converted and is_near(got, comparison.want, _COARSE):
+    if dtype in _DIGITS and is_near(comparison.got, comparison.want, _COARSE):
         name = str(dtype).removeprefix("torch.")
         yield (
             f"{name} holds {_DIGITS[dtype]} digits: if the same is right in float32, a step on the "

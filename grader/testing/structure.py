@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -166,8 +165,6 @@ def _listed(members: list[Any]) -> str:
 
 Shape = tuple[int, ...]
 
-_MOST_AXES = 6
-
 
 def wrong_shape(
     adapter: Adapter, wanted: TensorType, arguments: Mapping[str, Value], shape: Shape, got: Shape
@@ -192,40 +189,15 @@ def explanation(names: Sequence[str], wanted: Shape, got: Shape) -> str | None:
 
     Returns None if there is no such change, or more than one.
     """
-    if max(len(wanted), len(got)) > _MOST_AXES:
-        return None
     found = [
-        *_reordered(names, wanted, got),
         *_one_less(names, wanted, got),
         *_one_more(wanted, got),
         *_merged(names, wanted, got),
-        *_apart(names, wanted, got),
     ]
     return found[0] if len(found) == 1 else None
 
 
-def _reordered(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    if sorted(wanted) != sorted(got):
-        return
-    places = range(len(wanted))
-    orders = [
-        order
-        for order in itertools.permutations(places)
-        if tuple(wanted[place] for place in order) == got
-    ]
-    moved = [[at for at in places if order[at] != at] for order in orders]
-    swaps = [two for two in moved if len(two) == 2]
-    if len(swaps) == 1:
-        one, other = (names[place] for place in swaps[0])
-        yield f"{_as_subjects(one, other)} are swapped."
-    elif len(orders) == 1:
-        yield f"Its axes are all there, in the order {', '.join(names[at] for at in orders[0])}."
-
-
 def _one_less(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    if not got and len(wanted) > 1:
-        yield "It is a single number: was everything summed up?"
-        return
     missing = [place for place in range(len(wanted)) if _without(wanted, place) == got]
     if len(missing) == 1:
         (place,) = missing
@@ -253,34 +225,7 @@ def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
     if len(merged) == 1:
         (place,) = merged
         one, other = names[place : place + 2]
-        both = _as_subjects(one, other) if one != other else f"The two axes {one}"
-        yield f"{both} have become one axis, {got[place]} long."
-
-
-def _apart(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    """Yields explanations if one axis is still two, perhaps with others between them."""
-    if len(got) != len(wanted) + 1:
-        return
-    pairs = set()
-    for one, other in itertools.combinations(range(len(got)), 2):
-        rest = [size for place, size in enumerate(got) if place not in (one, other)]
-        for place, size in enumerate(wanted):
-            whole = min(got[one], got[other]) > 1 and got[one] * got[other] == size
-            if whole and rest == list(_without(wanted, place)):
-                pairs.add((one, other, place))
-    if len(pairs) == 1:
-        ((one, other, place),) = pairs
-        yield (
-            f"Its {ordinal(one)} and {ordinal(other)} axes, {got[one]} and {got[other]} long, are "
-            f"still apart: together they would be {names[place]}, {wanted[place]} long."
-        )
-
-
-def _as_subjects(one: str, other: str) -> str:
-    """Returns two names as the beginning of a sentence."""
-    if any(name.startswith(("the ", "axis ")) for name in (one, other)):
-        return f"{_as_subject(one)} and {other}"
-    return f"The axes {one} and {other}"
+        yield f"{_as_subject(one)} and {other} have become one axis, {got[place]} long."
 
 
 def _as_subject(name: str) -> str:

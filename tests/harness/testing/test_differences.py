@@ -117,20 +117,13 @@ def test_an_answer_is_near_if_each_error_is_small_beside_the_largest_value():
     assert not is_near(torch.zeros(0), torch.zeros(0))
 
 
-def test_half_precision_is_told_of_small_errors_unless_the_result_was_converted():
+def test_half_precision_is_told_of_small_errors():
     off = compare(A + 1, A, FLOAT32)
     digits = "float16 holds 3 digits: if the same is right in float32"
-    assert first(precision_in_words(off, torch.float16, False)).startswith(digits)
-    assert first(precision_in_words(off, torch.bfloat16, False)).startswith("bfloat16 holds 2")
-    assert [*precision_in_words(off, torch.float16, True)] == []
-    assert [*precision_in_words(off, torch.float32, False)] == []
-    assert [*precision_in_words(compare(-A, A, FLOAT32), torch.bfloat16, False)] == []
-    for got in (A * 0, A * math.inf, A * math.nan):
-        overflow = compare(got, A, FLOAT32)
-        assert first(precision_in_words(overflow, torch.float16, True)).startswith(
-            "float16 holds no"
-        )
-        assert [*precision_in_words(overflow, torch.float32, False)] == []
+    assert first(precision_in_words(off, torch.float16)).startswith(digits)
+    assert first(precision_in_words(off, torch.bfloat16)).startswith("bfloat16 holds 2")
+    assert [*precision_in_words(off, torch.float32)] == []
+    assert [*precision_in_words(compare(-A, A, FLOAT32), torch.bfloat16)] == []
 
 
 @pytest.mark.parametrize(
