@@ -1,23 +1,13 @@
-"""Removal of folders, files that are written whole, and scratch folders of a command.
-
-All scratch folders lie in one folder of the grader's own. Each holds a file that names the folder
-and that the command keeps locked (flock(2)). The kernel releases the lock when the last process
-that holds it has ended, and every container sees that.
-
-The scratch folder of a killed command is removed if that file is there, names the folder, belongs
-to this user and is not locked. A folder's name proves nothing: everything else stays.
-"""
+"""Removal of folders, files that are written whole, and scratch folders of a command."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import os
 import secrets
 import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -166,24 +156,13 @@ def _done(action: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
 
 # Workers may run as another user: they can pass through, and cannot list.
 PASSABLE = 0o711
-_LOCK, _INSIDE = "lock", "scratch"
-_TRIES = 100
-_FILE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_LONGEST_MARK = 200
-_OTHERS_MAY_WRITE = 0o022
-# Locks of another machine, on a shared file system, may be invisible here.
-_ABANDONED_ELSEWHERE = 7 * 24 * 3600
 
 
 class Scratch:
-    """A new folder, `path`, kept while this process or one forked from it lives.
+    """A new folder, `path`; the context manager removes it in the end."""
 
-    The context manager removes it in the end.
-    """
-
-    def __init__(self, entry: Path, lock: int) -> None:
-        self.path = entry / _INSIDE
-        self._lock = lock
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def __enter__(self) -> Path:
         return self.path
@@ -192,135 +171,25 @@ class Scratch:
         self.remove()
 
     def remove(self) -> None:
-        """Removes the folder, as far as it can be, and releases its lock."""
-        try:
-            remove_scratch(self.path)
-        finally:
-            os.close(self._lock)
+        """Removes the folder, as far as it can be."""
+        remove_scratch(self.path)
 
 
 def new_scratch(temporary: Path | None = None) -> Scratch:
     """Makes a folder below `temporary`, by default where temporary files go.
 
-    Removes the folders of killed commands first.
+    It lies in a folder that nobody else can list, so that its path cannot be guessed.
 
     Raises:
         OSError: if none can be made.
     """
-    temporary = temporary or Path(tempfile.gettempdir())
-    for _ in range(_TRIES):
-        with contextlib.suppress(FileNotFoundError, BlockingIOError):
-            base = _base(temporary)
-            _sweep(base)
-            return _claimed(base)
-    raise FileNotFoundError(f"folders that are made in {temporary} vanish at once")
+    around = tempfile.mkdtemp(prefix="grader-scratch-", dir=temporary)
+    path = Path(tempfile.mkdtemp(dir=around))
+    for folder in (path, path.parent):
+        folder.chmod(PASSABLE)
+    return Scratch(path)
 
 
 def remove_scratch(folder: Path) -> None:
-    """Removes the folder of a scratch, and then the lock beside it."""
-    with contextlib.suppress(OSError):
-        if remove(folder):
-            lock = folder.with_name(_LOCK)
-            lock.unlink()
-            lock.parent.rmdir()
-            lock.parent.parent.rmdir()  # if it was the last one
-
-
-def _base(temporary: Path) -> Path:
-    """Returns the grader's own folder; another one if somebody else has something of that name."""
-    base = temporary / f"grader-scratch-{os.geteuid()}"
-    with contextlib.suppress(FileNotFoundError):
-        return base if _is_usable(base) else _new_base(temporary)
-    new = _new_base(temporary)
-    try:
-        new.rename(base)
-    except OSError:  # somebody else was faster
-        new.rmdir()
-    return base
-
-
-def _is_usable(base: Path) -> bool:
-    status = base.lstat()
-    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    return is_own and stat.S_IMODE(status.st_mode) == PASSABLE
-
-
-def _new_base(temporary: Path) -> Path:
-    base = Path(tempfile.mkdtemp(prefix="grader-scratch-", dir=temporary))
-    base.chmod(PASSABLE)
-    return base
-
-
-def _claimed(base: Path) -> Scratch:
-    """Makes a folder and locks it.
-
-    Raises:
-        FileNotFoundError: if the base was removed meanwhile.
-        BlockingIOError: if another process is checking whether it is abandoned.
-    """
-    entry = Path(tempfile.mkdtemp(dir=base))
-    lock = os.open(entry / _LOCK, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:  # no folder counts as abandoned where there are no locks
-            if isinstance(error, BlockingIOError):
-                raise
-        os.write(lock, _mark(entry.stat().st_ino))
-        scratch = Scratch(entry, lock)
-        scratch.path.mkdir()
-        scratch.path.chmod(PASSABLE)
-        entry.chmod(PASSABLE)
-    except BaseException:
-        os.close(lock)
-        remove(entry)  # it was made above, but without a mark no later command could tell
-        raise
-    return scratch
-
-
-def _sweep(base: Path) -> None:
-    """Removes the folders in the base that killed commands left."""
-    with contextlib.suppress(OSError), os.scandir(base) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError), _abandoned(Path(entry.path)) as found:
-                remove_scratch(found)
-
-
-@contextlib.contextmanager
-def _abandoned(entry: Path) -> Iterator[Path]:
-    """Provides the scratch folder in an entry and keeps others from claiming or removing it.
-
-    Raises:
-        OSError: if this user's grader did not make it, or it is in use.
-    """
-    with contextlib.ExitStack() as closing:
-        folder = os.open(entry, _FOLDER)
-        closing.callback(os.close, folder)
-        lock = os.open(_LOCK, _FILE, dir_fd=folder)
-        closing.callback(os.close, lock)
-        _require(_is_own(folder) and _is_own(lock) and stat.S_ISREG(os.fstat(lock).st_mode))
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        mark = os.pread(lock, _LONGEST_MARK, 0).splitlines()
-        expected = _mark(os.fstat(folder).st_ino).splitlines()
-        _require(mark[:2] == expected[:2])
-        age = time.time() - os.fstat(lock).st_mtime
-        _require(mark == expected or age > _ABANDONED_ELSEWHERE)
-        yield entry / _INSIDE
-
-
-def _require(is_so: bool) -> None:
-    if not is_so:
-        raise PermissionError
-
-
-def _is_own(descriptor: int) -> bool:
-    status = os.fstat(descriptor)
-    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_MAY_WRITE
-
-
-def _mark(inode: int) -> bytes:
-    """Returns the content of the lock file: a grader made the folder, in this boot of a machine."""
-    boot = b""
-    with contextlib.suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
-    return b"made by the grader, which removes it\nfolder %d\nstart %s\n" % (inode, boot)
+    """Removes the folder of a scratch, and the one around it."""
+    remove(folder.parent)

@@ -1,8 +1,4 @@
-"""Text: harmless, short for people, as Python reads it, as TOML and JSON.
-
-A file may declare its encoding in its first two lines (PEP 263). In some encodings a comment that
-an editor shows is code to Python, and the other way round.
-"""
+"""Text: harmless, short for people, as Python reads it, as TOML and JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +6,12 @@ import codecs
 import dataclasses
 import datetime
 import functools
+import io
 import json
 import math
 import os
 import re
+import tokenize
 import types
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -133,30 +131,15 @@ def begun_small(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:] if is_word else sentence
 
 
-_DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_BLANK_OR_COMMENT = re.compile(rb"[ \t\f]*(?:#|$)")
-# In these encodings ASCII is ASCII: an editor shows the text that Python reads.
-_PAGES = (437, 850, 852, 866, 874, 932, 936, 949, 950, *range(1250, 1259))
-_OF_EDITORS = frozenset(
-    [
-        *("utf-8", "ascii", "koi8-r", "koi8-u", "tis-620"),
-        *("mac-roman", "mac-cyrillic", "mac-greek"),
-        *("gb2312", "gbk", "gb18030", "big5", "big5hkscs", "shift_jis", "euc_jp", "euc_kr"),
-        *(f"iso8859-{part}" for part in range(1, 17)),
-        *(f"cp{page}" for page in _PAGES),
-    ]
-)
-
-
 def source_text(content: bytes) -> str:
     """Returns the text that Python reads; bytes that it cannot read are marked as such."""
-    content = _with_plain_line_ends(content)
-    name = _declared(content) or "utf-8-sig"
+    content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
-        is_of_text = isinstance(codecs.decode(b"", name), str)
-        return codecs.decode(content, name) if is_of_text else _as_utf8(content)
-    except Exception:  # "rot13" and "zip" are codecs too, of other values
-        return _as_utf8(content)
+        # A file may declare its encoding (PEP 263).
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        return content.decode(encoding)
+    except (SyntaxError, LookupError, ValueError):
+        return content.decode("utf-8-sig", "replace")
 
 
 def table_text(content: bytes) -> str | None:
@@ -170,47 +153,6 @@ def table_text(content: bytes) -> str | None:
         if "\0" not in text:
             return text
     return None
-
-
-def unusual_encoding(content: bytes) -> str | None:
-    """Returns the encoding that a file declares if no editor offers it."""
-    name = _declared(_with_plain_line_ends(content))
-    if name is None:
-        return None
-    try:
-        return None if codecs.lookup(name).name in _OF_EDITORS else name
-    except (LookupError, ValueError):
-        return name
-
-
-def _with_plain_line_ends(content: bytes) -> bytes:
-    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-
-
-def _declared(content: bytes) -> str | None:
-    """Returns the encoding that the first two lines name, unless they begin with UTF-8's mark."""
-    if content.startswith(codecs.BOM_UTF8):
-        return None
-    first, _, rest = content.partition(b"\n")
-    lines = [first, rest.partition(b"\n")[0]] if _BLANK_OR_COMMENT.match(first) else [first]
-    found = next(filter(None, map(_DECLARED.match, lines)), None)
-    return None if found is None else _as_python_reads(found[1].decode("ascii", "replace"))
-
-
-def _as_python_reads(name: str) -> str:
-    """Returns the encoding of a declared name: `utf-8-unix`, as Emacs writes it, is UTF-8.
-
-    Source: `get_normal_name` in CPython's tokenizer.
-    """
-    plain = f"{name.lower().replace('_', '-')}-"
-    if plain.startswith("utf-8-"):
-        return "utf-8"
-    is_latin = plain.startswith(("latin-1-", "iso-8859-1-", "iso-latin-1-"))
-    return "iso-8859-1" if is_latin else name
-
-
-def _as_utf8(content: bytes) -> str:
-    return content.decode("utf-8-sig", "replace")
 
 
 Kind = TypeVar("Kind")

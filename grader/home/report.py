@@ -18,7 +18,7 @@ from grader.home.bench import Home
 from grader.home.causes import Reasons
 from grader.home.failure import Failure
 from grader.home.summary import MISSING, ExerciseCounts
-from grader.testing.assertions import WrongForm, WrongNumbers, WrongParts
+from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
 from grader.testing.exercise import Membership, membership, subject_of
 from grader.testing.outcome import StudentFault, observing, running_a_test
@@ -129,8 +129,6 @@ class HomeReport:
             message, status = exception.message, exception.status
         elif isinstance(exception, WrongNumbers):
             message = str(exception) if self._verbose else exception.words
-        elif isinstance(exception, WrongParts):
-            message = exception.in_full if self._verbose else str(exception)
         elif isinstance(exception, CaseExhausted):
             status = Status.NOT_GRADED
             message = "there are no fixture tensors for this test: `grader freeze` makes them"

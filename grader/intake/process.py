@@ -22,7 +22,6 @@ from grader.core.files import remove
 from grader.core.names import several, shortened
 from grader.core.processes import end_with_parent, limit_memory_growth
 from grader.core.submission import Submission, Unreadable
-from grader.core.text import unusual_encoding
 from grader.intake.archives import ARCHIVES, unpack
 from grader.intake.copying import Admission, CopyFailed, PrivateCopy, copy_folder, is_of_the_machine
 from grader.intake.entry import Entry
@@ -130,23 +129,8 @@ def _taken_in(entry: Entry, into: Path, wanted: PurePosixPath, limits: CopyLimit
         raise Unreadable(" ".join((f"{error}.", *left_out)).removesuffix(".")) from error
     home_name = home_name if located.root == into / _COPY else located.root.name
     located, has_shell = _ready_to_run(located, limits)
-    _refuse_unusual_encodings(into / _COPY, limits)  # also in files that notebooks write
     notes = left_out if located.note is None else (*left_out, located.note)
     return _submission(entry.name, located, home_name, notes, has_shell)
-
-
-def _refuse_unusual_encodings(root: Path, limits: CopyLimits) -> None:
-    """Refuses source that Python decodes differently from an editor."""
-    for path in sorted(root.rglob("*.py")):
-        if not path.is_file():
-            continue
-        name = unusual_encoding(read_bounded(path, limits.source.bytes_each))
-        if name is not None:
-            raise Unreadable(
-                f"{shortened(str(path.relative_to(root)))} declares the encoding "
-                f"{shortened(name)}, in which no editor shows what Python runs: save it as UTF-8 "
-                "and take that line out"
-            )
 
 
 def _copy(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -29,7 +29,6 @@ from grader.sandbox.limits import Patience
 from grader.sandbox.session import Session, SessionLimits
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.outcome import Wording
-from grader.testing.outcome_cache import FamiliarAnswers, decoded
 
 _TRIAL = "def run_trial(x):\n    return x + x\n"
 _MEMORY = 8 << 30
@@ -70,7 +69,7 @@ def _tried(server: ForkServer, scratch: Path, device: str) -> str:
         ending.callback(worker.end)
         worker.load(Submission("trial", root, "adapters.py", "adapters"), _PATIENCE)
         call = Call("run_trial", {"x": torch.ones(2)}, device=device)
-        answer = decoded(worker.ask(call, _PATIENCE))
+        answer = worker.ask(call, _PATIENCE)
     if answer.raised is not None:
         return f"{answer.raised.kind}: {answer.raised.message}"
     is_right = isinstance(answer.value, torch.Tensor) and answer.value.tolist() == [2.0, 2.0]
@@ -87,7 +86,6 @@ class SubmissionPreparation:
     _intake: IntakeClient
     _scratch: Path
     _wording: Wording
-    _familiar: FamiliarAnswers = field(default_factory=FamiliarAnswers)
 
     @contextlib.contextmanager
     def prepared(self, entry: Entry, limits: SessionLimits) -> Iterator[Session]:
@@ -109,7 +107,6 @@ class SubmissionPreparation:
                 folder,
                 Uses(self._assignment.forbidden, submission.root),
                 Environment(self._assignment, submission.root),
-                self._familiar,
                 self._wording,
             )
             with contextlib.closing(session):

@@ -17,7 +17,6 @@ from grader.core.wire.calls import Call
 from grader.sandbox.fork_server import ForkServer, ForkServers, warm_zygote
 from grader.sandbox.limits import Patience
 from grader.sandbox.worker import Worker, WorkerLost
-from grader.testing.outcome_cache import decoded
 
 _MEGABYTE = 1 << 20
 ALLOWED = Allowance(256 * _MEGABYTE, disk=48 * _MEGABYTE, files=500, cpu_seconds=4)
@@ -165,7 +164,7 @@ def attempted(
         arguments = {} if trial.most is None else {"most": trial.most}
         stopped = False
         try:
-            answer = decoded(worker.ask(Call(trial.adapter, arguments), trial.patience))
+            answer = worker.ask(Call(trial.adapter, arguments), trial.patience)
             detail = f"{answer.raised.kind}: {answer.raised.message}" if answer.raised else ""
             succeeded = answer.raised is None and answer.value is True
         except WorkerLost as lost:

@@ -18,8 +18,7 @@ from grader.core.names import CPU
 from grader.core.processes import Allowance
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, Raised
-from grader.core.wire.frames import Received
+from grader.core.wire.calls import Answer, Call, Raised
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
 from grader.sandbox.claims import Uses, redacted, with_what_was_not_run, without_places
@@ -29,7 +28,6 @@ from grader.sandbox.limits import PRICE_OF_JUDGE, Patience
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault, Wording
-from grader.testing.outcome_cache import FamiliarAnswers, Reply, decoded
 
 _LOSSES = 2
 # This many calls may take all their time. If more hang, many tests likely call one endless loop.
@@ -63,10 +61,9 @@ class TrialWorker:
 
     _worker: Worker
     _spare: float
-    _familiar: FamiliarAnswers
     seconds: float = 0.0
 
-    def ask(self, call: Call) -> Reply:
+    def ask(self, call: Call) -> Answer:
         """Returns the answer of the program as edited so far; the session notes nothing of it.
 
         Raises:
@@ -74,7 +71,7 @@ class TrialWorker:
         """
         patience = Patience(self._spare, WALL_FACTOR * self._spare)
         try:
-            return self._worker.ask(call, patience, self._familiar)
+            return self._worker.ask(call, patience)
         except WorkerLost as lost:
             raise StudentFault(lost.status, lost.message) from None
         finally:
@@ -97,8 +94,7 @@ class TrialWorker:
 class Session:
     """One submission with its worker, which is replaced when it is lost.
 
-    A `familiar` answer, which any submission gave before, is passed on without decoding it. Only
-    the time of the submission's own process counts, without the time in which it waits for this
+    Only the time of the submission's own process counts, without that in which it waits for this
     machine. An exercise that lost two workers is not asked again. The first worker that this
     machine may have killed costs nothing: another one is asked. After a few calls that took too
     long, later calls get less time: one endless loop does not use up the others' time. An exercise
@@ -113,7 +109,6 @@ class Session:
     _scratch: Path
     uses: Uses
     environment: Environment
-    _familiar: FamiliarAnswers
     _wording: Wording
     problem: StudentFault | None = None
     stack_dump: str = ""
@@ -143,8 +138,8 @@ class Session:
             self._running_worker()
         return self.problem
 
-    def ask(self, call: Call, seconds: float = math.inf) -> Reply:
-        """Returns the submission's answer to a call; an answer that came before may be encoded.
+    def ask(self, call: Call, seconds: float = math.inf) -> Answer:
+        """Returns the submission's answer to a call; a script may take two workers.
 
         `seconds` lowers the time limit of the call. If a script hands on a file between two
         processes, a new worker runs the second part.
@@ -159,14 +154,14 @@ class Session:
             return self._ask(call, seconds)
         if self._handed_on is None or not parts.follows(self._handed_on[0]):
             self._handed_on = None
-            answer = decoded(self._ask(parts.first, seconds))
+            answer = self._ask(parts.first, seconds)
             if answer.raised is not None:
                 return answer
             self._handed_on = parts, answer.value
             self.close()
         return self._ask(parts.second(self._handed_on[1]), seconds)
 
-    def _ask(self, call: Call, seconds: float) -> Reply:
+    def _ask(self, call: Call, seconds: float) -> Answer:
         self.stack_dump = ""
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()
@@ -179,13 +174,9 @@ class Session:
         seconds = min(seconds, share * limits.call_seconds)
         patience, whole = self._patience(seconds, share * limits.call_wall)
         try:
-            answer = worker.ask(call, patience, self._familiar)
-            if isinstance(answer, Received):
-                return answer
+            answer = worker.ask(call, patience)
             self.uses.note_call(call.adapter, answer.uses)
             if answer.raised is None:
-                if answer.digest is not None and not answer.uses:
-                    self._familiar.add(answer.digest)
                 return answer
             raised = self._redact(answer.raised, worker, asked=True)
             fault = self.environment.fault(raised)
@@ -236,7 +227,7 @@ class Session:
             self._beside += worker.taken.own
             if loaded.problem is not None:
                 raise WorkerLost(Status.ERROR, "the submission was imported once, and not again")
-            self._bench = TrialWorker(worker, seconds, self._familiar)
+            self._bench = TrialWorker(worker, seconds)
             yield self._bench
         finally:
             self._beside += 0.0 if self._bench is None else self._bench.seconds

@@ -14,7 +14,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from grader.core.files import remove
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance, is_alive
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, CallEncoder, ImportReport, decode_answer
+from grader.core.wire.calls import Answer, Call, CallEncoder, ImportReport, decode_answer
 from grader.core.wire.frames import (
     ANSWER,
     ANY_FRAME,
@@ -42,7 +42,6 @@ from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Clock, Exceeded, Late, Patience, Taken
 from grader.sandbox.usage_watch import UsageWatch, out_of_memory
-from grader.testing.outcome_cache import Reply
 
 _DRAIN_MILLISECONDS = 5
 _PRINTED = 4096
@@ -259,8 +258,8 @@ class Worker:
         with _undamaged("importing the submission"):
             return from_plain(ImportReport, header.get("imported"))
 
-    def ask(self, call: Call, patience: Patience, familiar: Container[bytes] = ()) -> Reply:
-        """Returns the worker's answer to a call; it stays encoded if its digest is `familiar`.
+    def ask(self, call: Call, patience: Patience) -> Answer:
+        """Returns the worker's answer to a call.
 
         Raises:
             WorkerLost: if no valid answer comes.
@@ -276,7 +275,7 @@ class Worker:
         before = time.thread_time()
         try:
             with _undamaged("the worker's answer cannot be read"):
-                return frame if frame.digest in familiar else decode_answer(frame)
+                return decode_answer(frame)
         finally:
             self.taken = self.taken.with_reading(time.thread_time() - before)
 

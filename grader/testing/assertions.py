@@ -22,8 +22,6 @@ from grader.testing.differences import (
     Conversion,
     as_before,
     difference_in_words,
-    dropout_in_words,
-    nearness_in_words,
     precision_in_words,
     worst_in_a_table,
 )
@@ -44,7 +42,7 @@ from grader.testing.outcome import (
     shows_expected,
     where_of,
 )
-from grader.testing.structure import differences, explanation, side_by_side
+from grader.testing.structure import differences, explanation
 
 _MORE_OPERATIONS = 1.5
 # Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
@@ -67,16 +65,6 @@ class WrongForm(AssertionError):
         told = [] if line is None else [f"{words} {place_in_words(line)}"]
         super().__init__("\n".join([said, *told]))
         self.where = where_of(line)
-
-
-class WrongParts(AssertionError):
-    """A part of a value differs; `in_full` also shows both values, shortened."""
-
-    def __init__(self, said: str, actual: Value, expected: Value, place: str) -> None:
-        super().__init__(said)
-        got, wanted = side_by_side(actual, expected, place)
-        shown = [f"    expected  {wanted}"] if shows_expected() else []
-        self.in_full = "\n".join([said, *shown, f"    got       {got}"])
 
 
 @dataclass(eq=False, repr=False)
@@ -111,17 +99,10 @@ class WrongNumbers(AssertionError):
         if self._untouched:
             return as_before(self.what, self._untouched)
         words = difference_in_words(self.what, self.comparison, self.axes)
-        words += dropout_in_words(self.comparison)
-        is_converted = self.conversion is not None
-        precision = precision_in_words(self.comparison, self.dtype, is_converted)
         if self.conversion is None:
-            before = None if self.known is None else self.known.before
-            near = nearness_in_words(self.comparison, before)
-            return "\n".join([*words, *near, *precision])
+            return "\n".join([*words, *precision_in_words(self.comparison, self.dtype)])
         converted = self.conversion.in_words(self.what)
-        is_first = self.conversion.explains
-        told = [*converted, *words] if is_first else [*words, *converted]
-        return "\n".join([*told, *precision])
+        return "\n".join([*converted, *words] if self.conversion.explains else [*words, *converted])
 
     @property
     def where(self) -> Where | None:
@@ -182,7 +163,7 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
         if part.tensors is None:
             wanted_words = part.expected if shows_expected() else "something else was expected"
             shown = f": {wanted_words}" if part.expected else ""
-            raise WrongParts(f"{name} {part.words}{shown}", actual, expected, part.place)
+            raise AssertionError(f"{name} {part.words}{shown}")
         got, wanted = part.tensors
         comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))
         observed().measurements.append(comparison.measurement)
@@ -197,7 +178,7 @@ def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> 
     said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was expected"]
     names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
     if len(names) == wanted.ndim:
-        said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape), {})])
+        said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape))])
     known = known_of(actual)
     line = known.trace(Traced.SHAPE) if known is not None else None
     return WrongForm("\n".join(said), line)

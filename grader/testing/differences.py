@@ -168,8 +168,7 @@ def _is_reordered(comparison: Comparison) -> bool:
 
 
 _ROWS = 5
-# The fewest dropped, and kept, values that show dropout; the spread of values taken as equal.
-_TELLING = 3
+# The spread of values taken as equal.
 _ROUNDED = 1e-2
 _DIGITS = {torch.float16: 3, torch.bfloat16: 2}
 _UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
@@ -186,8 +185,8 @@ _INFINITE = (
     "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "
     f"dtype, like exp(89) in float32. {_UNWRITTEN}"
 )
-# An answer this many tolerances off, and this share of the largest value, is nearly right.
-_NEAR_TIMES, _NEAR = 5000, 5e-3
+# An answer off by this share of the largest value is nearly right.
+_NEAR = 5e-3
 # Rounding to half precision on the way leaves errors of at most this share of the largest value.
 _COARSE = 0.25
 
@@ -250,26 +249,6 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
     return [*lines, *(_where(comparison.ratio > 1, axes) if _is_apart(comparison) else ())]
 
 
-def nearness_in_words(comparison: Comparison, before: torch.Tensor | None) -> Iterator[str]:
-    """Yields how near an almost right answer is.
-
-    If the value `before` the call is known, its change must be almost right: a small change leaves
-    any answer near to the expected one.
-    """
-    got, want = comparison.got, comparison.want
-    times = comparison.measurement.error_over_tolerance
-    if comparison.boolean or times > _NEAR_TIMES or not is_near(got, want):
-        return
-    was = before if before is not None and before.shape == want.shape else torch.zeros(())
-    if not is_near(got - was, want - was):
-        return
-    share = 100 * float((got - want).abs().max() / want.abs().max())
-    if want.numel() == 1:
-        yield f"The error is {share:.2g}% of the expected value."
-    else:
-        yield f"All are nearly right: off by {share:.2g}% of the largest value at most."
-
-
 def is_near(got: torch.Tensor, want: torch.Tensor, share: float = _NEAR) -> bool:
     """Returns whether each error is at most a small `share` of the largest expected value."""
     if got.shape != want.shape or not want.numel():
@@ -278,34 +257,14 @@ def is_near(got: torch.Tensor, want: torch.Tensor, share: float = _NEAR) -> bool
     return bool(off <= share * want.to(torch.float64).abs().max())
 
 
-def precision_in_words(
-    comparison: Comparison, dtype: torch.dtype, is_converted: bool
-) -> Iterator[str]:
+def precision_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[str]:
     """Yields advice for answers in half precision that are right in float32."""
-    got, wrong = comparison.got, comparison.ratio > 1
-    if dtype is torch.float16 and not bool((wrong & got.isfinite() & (got != 0)).any()):
-        yield (
-            "float16 holds no number above 65504: if the same is right in float32, compute in "
-            "float32 (x.float()), and give only the result the input's dtype."
-        )
-    elif dtype in _DIGITS and not is_converted and is_near(got, comparison.want, _COARSE):
+    if dtype in _DIGITS and is_near(comparison.got, comparison.want, _COARSE):
         name = str(dtype).removeprefix("torch.")
         yield (
             f"{name} holds {_DIGITS[dtype]} digits: if the same is right in float32, a step on the "
             "way needs x.float()."
         )
-
-
-def dropout_in_words(comparison: Comparison) -> Iterator[str]:
-    """Yields a question about inverted dropout, if zeros and one common factor show it."""
-    got, want = comparison.got, comparison.want
-    dropped, kept = int(((got == 0) & (want != 0)).sum()), got != 0
-    factors = got[kept] / want[kept]
-    if dropped < _TELLING or len(factors) < _TELLING or not bool(factors.isfinite().all()):
-        return
-    least = float(factors.min())
-    if least > 1 + _ROUNDED and float(factors.max()) < least * (1 + _ROUNDED):
-        yield f"{dropped} of them are 0, and all others are too large by one factor: is dropout on?"
 
 
 def as_before(what: str, kind: str) -> str:

@@ -25,6 +25,8 @@ from grader.testing.kinds import (
 OBJECT, PARAMETER, PARAMETERS = "an object", "a parameter", "the parameters of a module"
 MODULE, OPTIMIZER = "a module", "an optimizer"
 PATH, STREAM, TEXT = "a path", "a binary file", "a text file"
+# How a class is described that came in place of an object.
+_CLASS = "a class ("
 # The methods of Python's own that messages list beside those with names of their own.
 _SHOWN = ("__call__", "__getitem__")
 
@@ -46,7 +48,9 @@ class ObjectType(Kind):
     attributes: Mapping[str, Kind]
 
     def _fits(self, value: Value, _sizes: Sizes) -> bool:
-        return isinstance(value, Foreign | Local)
+        if isinstance(value, Foreign):
+            return not value.description.startswith(_CLASS)
+        return isinstance(value, Local)
 
     def __str__(self) -> str:
         names = [f"{name}()" for name in self.methods if name[0] != "_" or name in _SHOWN]

@@ -103,15 +103,13 @@ class Returned:
 
     Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
     `trace` finds the line that produced the tensor, if possible. If the tensor is a parameter or a
-    gradient, `before` is the value that the test had set. `untouched` is its name if the submission
-    left it unchanged, and "" otherwise.
+    gradient that the submission left unchanged, `untouched` is its name, and "" otherwise.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     input_dtype: torch.dtype
     trace: Trace
-    before: torch.Tensor | None = None
     untouched: str = ""
     by_inputs: bool = True
 

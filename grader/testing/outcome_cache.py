@@ -1,4 +1,4 @@
-"""Replies to calls, and remembered outcomes: a test with the same answers has the same outcome."""
+"""Remembered outcomes: a test with the same answers has the same outcome."""
 
 from __future__ import annotations
 
@@ -8,42 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from grader.core.verdict import Status
-from grader.core.wire.calls import Answer, Call, CallEncoder, decode_answer, encode_call
-from grader.core.wire.frames import Received
+from grader.core.wire.calls import Answer, Call, CallEncoder, encode_call
 from grader.core.wire.values import BadFrame
-from grader.testing.outcome import StudentFault, examining
-
-_MOST = 1 << 16
-
-
-# A decoded answer, or the frame of an answer that was decoded before. Equal digests mean equal
-# answers.
-Reply = Answer | Received
-
-
-def decoded(reply: Reply) -> Answer:
-    """Returns the decoded answer."""
-    return decode_answer(reply) if isinstance(reply, Received) else reply
-
-
-class FamiliarAnswers:
-    """The digests of decoded answers that neither raised nor used a forbidden name."""
-
-    def __init__(self) -> None:
-        self._digests: set[bytes] = set()
-
-    def __contains__(self, digest: object) -> bool:
-        return digest in self._digests
-
-    def add(self, digest: bytes) -> None:
-        """Remembers a digest; forgets all others if there are too many."""
-        if len(self._digests) == _MOST:
-            self._digests.clear()
-        self._digests.add(digest)
-
+from grader.testing.outcome import StudentFault
 
 Outcome = TypeVar("Outcome")
-Ask = Callable[[Call], Reply]
+Ask = Callable[[Call], Answer]
 Digests = tuple[bytes, ...]
 # Bytes of answers to one test, and to all failed tests; honest submissions need thousands.
 MOST_HELD = 32 << 20
@@ -57,7 +27,7 @@ class AnsweredCall:
     """A call to a submission with its answer, or with the fault that took the answer's place."""
 
     call: Call
-    answer: Reply | StudentFault
+    answer: Answer | StudentFault
 
     @property
     def digest(self) -> bytes | None:
@@ -107,8 +77,7 @@ class CallReplay:
         self.asked.append(AnsweredCall(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
-        with examining():
-            return decoded(known.answer)
+        return known.answer
 
     def _is_for(self, expected: Call, wanted: Call) -> bool:
         """Returns whether two calls, and those before them, are equal to the last bit."""

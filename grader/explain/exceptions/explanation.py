@@ -78,11 +78,7 @@ def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None
     text = explanation.message if explanation and explanation.message is not None else None
     last = raised.frames[-1] if raised.frames else None
     place = f"{plain(last.file)}:{last.line}" if last else ""
-    if raised.headline:
-        yield plain(raised.headline)
-        yield f"It showed as {_headline(raised, text)}"
-    else:
-        yield _headline(raised, text) + (f" ({place})" if place else "")
+    yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:

@@ -29,7 +29,6 @@ from grader.explain.explainer.rerun import (
     GRADED,
     LOST,
     REPEATED,
-    Ask,
     LostTests,
     Rerun,
     RerunResult,
@@ -45,7 +44,7 @@ from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.testing.course import AND
 from grader.testing.outcome import Observation, Question
-from grader.testing.outcome_cache import decoded
+from grader.testing.outcome_cache import Ask
 from grader.testing.suite import Suite, Test
 
 _FOR_EXAMPLE = (
@@ -272,9 +271,7 @@ class Explainer:
         deadline: Deadline,
     ) -> Mapping[str, StepComparison]:
         failed = self._failed(statuses)
-        return compare_steps(
-            self._mistakes, lambda call: decoded(ask(call)), answers, failed, deadline
-        )
+        return compare_steps(self._mistakes, ask, answers, failed, deadline)
 
     def _way(self, test: str, comparisons: Mapping[str, StepComparison]) -> str:
         """Returns how far a test's steps are right, or the line of its first NaN or infinity."""

@@ -24,7 +24,7 @@ from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import SEED, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation, Question, StudentFault
-from grader.testing.outcome_cache import CallReplay, OutcomeCache, Reply
+from grader.testing.outcome_cache import Ask, CallReplay, OutcomeCache
 from grader.testing.suite import Suite, Test
 
 # By the outcome on the inputs that an explanation is about, and the graded outcome.
@@ -37,8 +37,6 @@ REPEATED = (Status.FAILED, Status.ERROR, Status.MISSING)
 # Bounds the memory for a class: each remembered outcome holds whole tensors.
 _MOST_OUTCOMES = 12
 _MOST_NUMBERS = 1 << 14
-
-Ask = Callable[[Call], Reply]
 
 
 @dataclass(frozen=True, slots=True)

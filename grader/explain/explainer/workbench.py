@@ -14,7 +14,7 @@ from typing import TypeVar
 from grader.core.evidence import Repair
 from grader.core.submission import Submission
 from grader.core.verdict import Aspect, Status
-from grader.core.wire.calls import Call
+from grader.core.wire.calls import Answer, Call
 from grader.core.wire.trials import Outcomes, Trials
 from grader.explain.deadline import Deadline
 from grader.explain.mistakes.prediction import Catalogue
@@ -35,7 +35,6 @@ from grader.explain.rewriting.slips import Slips
 from grader.sandbox.session import Session
 from grader.sandbox.session import TrialWorker as Opened
 from grader.sandbox.worker import WorkerLost
-from grader.testing.outcome_cache import Reply
 
 # A lost worker does not say which edit ended it: the edits are tried again in this many parts.
 _PARTS = 8
@@ -136,7 +135,7 @@ def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
 # Per submission. A program that crashes under every edit is given up.
 _MOST_LOST = 12
 
-Ask = Callable[[Call], Reply]
+Ask = Callable[[Call], Answer]
 # Runs a test with the given ask: True if it passes, None if a call gets no answer.
 Passes = Callable[[str, Ask], bool | None]
 Result = TypeVar("Result")

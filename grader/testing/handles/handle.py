@@ -20,12 +20,10 @@ from grader.testing.contract import Adapter, axis_names
 from grader.testing.handles.makers import Maker
 from grader.testing.handles.objects import as_value, joined, script_of, stays
 from grader.testing.handles.scripts import (
-    Came,
     EndOfItems,
     Script,
     call_of,
     note_source,
-    remarked,
     untouched,
     value_before,
 )
@@ -98,9 +96,11 @@ class Student(Maker):
         if answer.raised is not None:
             if answer.raised.kind == "StopIteration" and call.asks_for_an_item:
                 raise EndOfItems
-            step = call.last
+            step, raised = call.last, answer.raised
             name = step.name if step and step.doing is Doing.ASK else call.adapter
-            raised = remarked(answer.raised, step, script.came.get(step.on) if step else None)
+            if step is not None and not raised.frames:
+                # The test's own step failed: what it asks for is not misspelt.
+                raised = replace(raised, suggestion="")
             raise self._wording.raised(raised, name or adapter.name, call)
         try:
             said = Call(adapter.name, arguments)
@@ -120,7 +120,7 @@ class Student(Maker):
                 "not on another device",
             )
         if stays(adapter.result):
-            script.came[len(script.steps) - 1] = Came(adapter.name, adapter.result, result)
+            script.came.add(len(script.steps) - 1)
         is_own_layout = call.last is not None and call.last.on in script.came
         if is_own and not (is_own_layout and _is_open(adapter.result)):
             self._observe(call, result, False)
@@ -280,7 +280,7 @@ class Student(Maker):
         ]
         input_dtype = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
         is_as_before = untouched(tensor, step, before, steps)
-        known = Returned(tensor, axes, input_dtype, trace, before, is_as_before, bool(dtypes))
+        known = Returned(tensor, axes, input_dtype, trace, is_as_before, bool(dtypes))
         observed().returned.append(known)
 
 

@@ -1,4 +1,4 @@
-"""Scripts as tests write them, remarks on their exceptions, and the history of a value.
+"""Scripts as tests write them, and the history of a value.
 
 A script may hand a file on to a new process. If the script runs in one process, the file is only
 copied. In class, the two halves run in two workers. The second worker imports the submission
@@ -13,74 +13,14 @@ from typing import Any, Protocol
 
 import torch
 
-from grader.core.wire.calls import Call, Raised
+from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step, parameter_in
-from grader.core.wire.values import Foreign, Local, Value, in_words, mapped, parts
+from grader.core.wire.values import Local, Value, in_words, mapped, parts
 from grader.testing.contract import Adapter
-from grader.testing.kinds import Kind, with_article
-from grader.testing.object_kinds import ClassType, ObjectType
 from grader.testing.outcome import observed, shows_expected
 from grader.worker.marshalling import ANEW, same_values
 
-_ASKING = (Doing.CALL, Doing.READ)
 _MAKING = (Doing.MAKE, Doing.ASK)
-_CLASSES, _OBJECTS = ("a class (",), ("an object of ", "a module of ", "an iterator of ")
-_FUNCTIONS = ("a function (",)
-# Names that a submission's object has without its author's doing.
-_INHERITED = frozenset({*dir(object), *dir(torch.nn.Module), *dir(torch.optim.Optimizer)})
-
-
-@dataclass(frozen=True, slots=True)
-class Came:
-    """A step's value that stays in the worker, with its giver's name and its required kind."""
-
-    giver: str
-    kind: Kind
-    value: Value
-
-
-def remarked(raised: Raised, step: Step | None, came: Came | None) -> Raised:
-    """Returns the exception of a step, with a remark on the value that the step used."""
-    if step is None or came is None or step.doing not in _ASKING or raised.frames:
-        return raised
-    if raised.kind not in ("AttributeError", "TypeError"):
-        return raised
-    advice = _mistaken(came)
-    if advice:
-        assert isinstance(came.value, Foreign)
-        said = f"{came.giver} must return {came.kind}, not {came.value.description}"
-        return replace(raised, headline=said, remark=advice, suggestion="", accepts="")
-    if isinstance(came.kind, ObjectType) and raised.kind == "AttributeError":
-        return _lacking(raised, step.name, came.kind)
-    return raised
-
-
-def _mistaken(came: Came) -> str:
-    """Returns advice for a class or function in place of an object, or an object for a class."""
-    words = came.value.description if isinstance(came.value, Foreign) else ""
-    if isinstance(came.kind, ClassType) and words.startswith(_OBJECTS):
-        return (
-            "The test expects the class itself: leave out the brackets that make an object of it."
-        )
-    if isinstance(came.kind, ObjectType) and words.startswith(_CLASSES):
-        return "Return an object of the class: round brackets after the name of a class make one."
-    if isinstance(came.kind, ObjectType) and words.startswith(_FUNCTIONS):
-        return "Was the function not called?"
-    return ""
-
-
-def _lacking(raised: Raised, name: str, kind: ObjectType) -> Raised:
-    """Returns the exception, with a remark that adapters.py declares the missing name."""
-    if f"no attribute '{name}'" not in raised.message:
-        return raised
-    others = {*kind.methods, *kind.attributes, *_INHERITED}
-    brackets = "()" if name in kind.methods else ""
-    owner = with_article(kind.name)
-    said = f"adapters.py declares {name}{brackets} of {owner}: it has to be there, by that name."
-    meant = "" if raised.suggestion in others else raised.suggestion
-    if meant:
-        said += f" Is it what you called {meant}?"
-    return replace(raised, remark=said, suggestion="")
 
 
 class BadThing(Exception):
@@ -116,8 +56,8 @@ class Script:
         self.steps: list[Step] = []
         # Used by `Reference`: the objects that it made so far.
         self.kept: Any = None
-        # The values that stay in the worker, by the number of their step.
-        self.came: dict[int, Came] = {}
+        # The numbers of the steps whose values stay in the worker.
+        self.came: set[int] = set()
         self._joined: tuple[Script, int] | None = None
         # The step that hands a file on to a new process, where only later steps run.
         self._anew = 0
@@ -150,9 +90,9 @@ class Script:
         """Appends the steps of another script, which from then on refers to this one."""
         offset = len(self.steps)
         self.steps += [_moved(step, offset) for step in other.steps]
-        self.came |= {place + offset: one for place, one in other.came.items()}
+        self.came |= {place + offset for place in other.came}
         self._anew = offset + other._anew if other._anew else self._anew
-        other.steps, other.came, other._joined = [], {}, (self, offset)
+        other.steps, other.came, other._joined = [], set(), (self, offset)
 
     def found(self) -> tuple[Script, int]:
         """Returns the script that holds this one's steps now, and where they begin there."""

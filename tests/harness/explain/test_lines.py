@@ -473,15 +473,13 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     ),
     ids=["rounded", "a constant", "a dtype"],
 )
-def test_a_nearly_right_answer_is_reported_as_such_without_a_mistake(judged, answer):
+def test_a_nearly_right_answer_is_reported_without_a_mistake(judged, answer):
     """A known mistake whose answer is right for these inputs explains nothing about them."""
     told = failed(
         judged(submission_files(f"def run_softmax(in_features, dim):\n    return {answer}\n")),
         "run_softmax",
     )
     assert [v.diagnosis for v in told if v.diagnosis is not None] == []
-    near = [v.message for v in told if "All are nearly right: off by" in v.message]
-    assert near
     assert not [v for v in told if "overflow" in v.message or "Right so far" in v.message]
 
 

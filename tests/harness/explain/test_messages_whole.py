@@ -64,13 +64,10 @@ def test_a_message_has_only_the_parts_that_are_known():
 
 def test_a_remark_of_the_judge_takes_the_place_of_the_explanation():
     """The judge knows the cause better than the exception's text."""
-    raised = Raised(
-        "NameError", "name 'math' is not defined", (INNER,), headline="f is wrong", remark="Why."
-    )
+    raised = Raised("NameError", "name 'math' is not defined", (INNER,), remark="Why.")
     fault = fault_of(raised, "run")
     assert fault.message.splitlines() == [
-        "f is wrong",
-        "It showed as NameError: name 'math' is not defined",
+        "NameError: name 'math' is not defined (b.py:7)",
         "    return x + mask",
         "Why.",
     ]

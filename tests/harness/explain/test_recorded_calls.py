@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.core.assignment import find_assignment
-from grader.core.wire.calls import Call
+from grader.core.wire.calls import Answer, Call
 from grader.explain.deadline import NEVER
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.explainer.rerun import LostTests
@@ -16,7 +16,6 @@ from grader.explain.mistakes.mistakes import load_mistakes
 from grader.explain.rewriting.slips import NO_SLIPS
 from grader.grading.judge.judge import Judge
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.outcome_cache import Reply
 from grader.testing.suite import Suite
 from tests.harness.conftest import write_files
 from tests.harness.explain.test_lines import ATTEND, ROOT, SDPA, submission_files
@@ -32,7 +31,7 @@ class CountedCalls:
         self._session = session
         self.recorded: list[str] = []
 
-    def ask(self, call: Call) -> Reply:
+    def ask(self, call: Call) -> Answer:
         """Returns the submission's answer."""
         if call.record:
             self.recorded.append(call.adapter)

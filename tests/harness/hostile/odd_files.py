@@ -289,11 +289,6 @@ class _Zeros(io.RawIOBase):
         return bytes(size)
 
 
-def _code_in_a_comment(place: Path, _secret: Path, _marker: str) -> None:
-    """Hides code from readers: utf-7 can encode a line end in letters."""
-    _files(place, hidden="# coding: utf-7\n# nothing+AAo-SHOWN = False\n")
-
-
 def _archive_of_odd_names(place: Path, _secret: Path, _marker: str) -> None:
     """Writes right adapters beside names that shells and other systems cannot handle."""
     names = (
@@ -363,7 +358,7 @@ KINDS: dict[str, Callable[[Path, Path, str], None]] = {
         _pipe_as_submission, _unreadable, _many_files, _huge_file, _huge_adapters,
         _deep_expression, _scopes_inside_one_another, _names_very_long, _notebook_without_a_name,
         _notebook_of_many_cells, _notebook_of_many_old_cells, _notebook_of_little, _dotted_keys,
-        _bytes_as_source, _code_in_a_comment, _pytest_plugin, _settings, _customize, _own_grader,
+        _bytes_as_source, _pytest_plugin, _settings, _customize, _own_grader,
         _shadows, _shadows_that_exit, _archive_of_odd_names, _archive_of_overlaps,
         _times_beyond_reason, _pipes_inside, _literals_huge,
     )

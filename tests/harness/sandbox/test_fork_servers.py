@@ -26,7 +26,6 @@ from grader.sandbox.limits import Patience
 from grader.sandbox.preparation import require_device
 from grader.sandbox.worker import Worker, WorkerLost
 from grader.sandbox.zygote import Zygote
-from grader.testing.outcome_cache import decoded
 from tests.harness.forking import in_a_fork
 from tests.harness.waiting import until
 
@@ -247,12 +246,12 @@ def test_a_worker_tells_its_isolation_output_and_answers(server, scratch, zygote
     assert worker.isolation["threads"].startswith("100, ")
     assert worker.isolation["disk"] in ("256 MB, watched", "256 MB, kept by the kernel")
     call = Call("run_double", {"x": 4})
-    answer = decoded(worker.ask(call, PATIENCE))
+    answer = worker.ask(call, PATIENCE)
     assert (answer.value, worker.printed) == (8, b"doubling")
     assert not worker.hoards
     assert worker.taken.wall > 0
     assert isinstance(worker.ask(call, PATIENCE, {answer.digest}), Received)
-    settings = decoded(worker.ask(Call("run_settings", {}), PATIENCE)).value
+    settings = worker.ask(Call("run_settings", {}), PATIENCE).value
     assert settings == [True, True, True], (
         "cycles of its own are collected, annotations are not read"
     )

@@ -26,7 +26,6 @@ from grader.grading.fingerprints import suite_hash
 from grader.sandbox.fork_server import ForkServer, warm_zygote
 from grader.sandbox.limits import Patience
 from grader.sandbox.worker import Worker
-from grader.testing.outcome_cache import decoded
 from grader.worker.confinement.seccomp import (
     allowed_names,
     denied_names,
@@ -62,7 +61,7 @@ class Confined:
 
     def ask(self, adapter: str, **arguments: int) -> Any:
         """Returns an adapter's answer, or its exception as text."""
-        answer = decoded(self._worker.ask(Call(adapter, arguments), PATIENCE))
+        answer = self._worker.ask(Call(adapter, arguments), PATIENCE)
         raised = answer.raised
         return answer.value.tolist() if raised is None else f"{raised.kind}: {raised.message}"
 

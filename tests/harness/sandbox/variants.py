@@ -35,7 +35,6 @@ from grader.sandbox.probe import (
     confined_worker,
     examine_confinement,
 )
-from grader.testing.outcome_cache import decoded
 
 # Without control groups, memory that the kernel holds for a process comes on top of its own.
 TOO_MUCH_OF_THE_KERNEL = ALLOWED.memory + (64 << 20)
@@ -144,7 +143,7 @@ def of_variant(server: ForkServer, scratch: Path, trial: ProbeTrial, package: Pa
     with contextlib.ExitStack() as workers:
         if (before := BEFORE.get(trial.adapter)) is not None:
             other = workers.enter_context(confined_worker(server, scratch, trial.module, package))
-            decoded(other.ask(Call(before, {}), Patience(30.0, 90.0)))
+            other.ask(Call(before, {}), Patience(30.0, 90.0))
         return attempted(server, scratch, trial, package)[1]
 
 

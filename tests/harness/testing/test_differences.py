@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from grader.testing.comparison import FLOAT32, Tolerance, compare
+from grader.testing.comparison import FLOAT32, compare
 from grader.testing.differences import (
     as_before,
     difference_in_words,
-    dropout_in_words,
     headline,
     is_near,
-    nearness_in_words,
     precision_in_words,
     worst_in_a_table,
     wrong_places,
@@ -112,43 +110,6 @@ def test_the_wrong_places_of_an_axis_are_those_with_any_wrong_number():
 # --- Hints --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("factor", "said"),
-    [
-        (1.004, "All are nearly right: off by 0.4% of the largest value at most."),
-        (1.006, None),
-        (1.0000001, None),
-    ],
-)
-def test_an_almost_right_answer_is_called_so(factor, said):
-    comparison = compare(A * factor, A, FLOAT32)
-    told = [*nearness_in_words(comparison, None)]
-    if said is None:
-        assert told == [] or factor < 1.001
-    else:
-        assert told[0].startswith(said)
-        assert [*nearness_in_words(comparison, A * 0)] == told
-    single = compare(torch.tensor([1.001]), torch.tensor([1.0]), FLOAT32)
-    assert first(nearness_in_words(single, None)) == "The error is 0.1% of the expected value."
-    assert [*nearness_in_words(compare(A > 1, A > 2, FLOAT32), None)] == []
-
-
-@pytest.mark.parametrize(
-    ("got", "want", "is_told"),
-    [
-        (A * 1.001, A, False),
-        # One step of eight goes twice as far, or one value moves in the wrong step.
-        (A + 0.009, A + 0.008, False),
-        (A + 0.008 + torch.eye(3, 4) * 0.001, A + 0.008, False),
-        (A + 0.00801, A + 0.008, True),
-    ],
-)
-def test_a_parameter_is_nearly_right_if_its_change_is(got, want, is_told):
-    """Any answer is near to what was there before: a step moves a parameter a little."""
-    comparison = compare(got.double(), want.double(), Tolerance(rtol=0.0, atol=1e-6))
-    assert bool([*nearness_in_words(comparison, A.double())]) is is_told
-
-
 def test_an_answer_is_near_if_each_error_is_small_beside_the_largest_value():
     assert is_near(A + 0.0599, A)
     assert not is_near(A + 0.0601, A)
@@ -156,38 +117,13 @@ def test_an_answer_is_near_if_each_error_is_small_beside_the_largest_value():
     assert not is_near(torch.zeros(0), torch.zeros(0))
 
 
-def test_half_precision_is_told_of_small_errors_unless_the_result_was_converted():
+def test_half_precision_is_told_of_small_errors():
     off = compare(A + 1, A, FLOAT32)
     digits = "float16 holds 3 digits: if the same is right in float32"
-    assert first(precision_in_words(off, torch.float16, False)).startswith(digits)
-    assert first(precision_in_words(off, torch.bfloat16, False)).startswith("bfloat16 holds 2")
-    assert [*precision_in_words(off, torch.float16, True)] == []
-    assert [*precision_in_words(off, torch.float32, False)] == []
-    assert [*precision_in_words(compare(-A, A, FLOAT32), torch.bfloat16, False)] == []
-    for got in (A * 0, A * math.inf, A * math.nan):
-        overflow = compare(got, A, FLOAT32)
-        assert first(precision_in_words(overflow, torch.float16, True)).startswith(
-            "float16 holds no"
-        )
-        assert [*precision_in_words(overflow, torch.float32, False)] == []
-
-
-@pytest.mark.parametrize(
-    ("dropped", "factor", "is_told"),
-    [(3, 2.0, True), (2, 2.0, False), (9, 2.0, True), (10, 2.0, False), (3, 1.0, False),
-     (3, 0.5, False)],
-)  # fmt: skip
-def test_dropout_shows_by_zeros_and_one_factor(dropped, factor, is_told):
-    """Three of each are needed."""
-    got = A.flatten() * factor
-    got[:dropped] = 0
-    told = [*dropout_in_words(compare(got, A.flatten(), FLOAT32))]
-    assert bool(told) is is_told
-    if is_told:
-        assert told[0].startswith(f"{dropped} of them are 0, and all others are too large")
-    uneven = got.clone()
-    uneven[-1] *= 1.5
-    assert [*dropout_in_words(compare(uneven, A.flatten(), FLOAT32))] == []
+    assert first(precision_in_words(off, torch.float16)).startswith(digits)
+    assert first(precision_in_words(off, torch.bfloat16)).startswith("bfloat16 holds 2")
+    assert [*precision_in_words(off, torch.float32)] == []
+    assert [*precision_in_words(compare(-A, A, FLOAT32), torch.bfloat16)] == []
 
 
 @pytest.mark.parametrize(

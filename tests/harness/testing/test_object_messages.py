@@ -22,9 +22,7 @@ from grader.testing.assertions import (
     assert_runs_on_another_device,
     assert_work_does_not_grow,
 )
-from grader.testing.comparison import Tolerance, compare
 from grader.testing.contract import read_contract
-from grader.testing.differences import nearness_in_words
 from grader.testing.handles.handle import Student
 from grader.testing.outcome import StudentFault
 
@@ -72,11 +70,6 @@ class Encoder:
         return [*map(len, text)]
 
 
-class WithAnother(Encoder):
-    def decodes(self, ids):
-        return "a" * len(ids)
-
-
 class Complete(Encoder):
     def decode(self, ids):
         return self.encode(ids)
@@ -85,14 +78,6 @@ class Complete(Encoder):
 class Items:
     def __getitem__(self, index):
         return ["a", "b", 3][index]
-
-
-class Static:
-    size = 3
-
-    @staticmethod
-    def encode(text):
-        return [*map(len, text)]
 
 
 class Steps:
@@ -124,63 +109,18 @@ def message_lines(name, given, do):
     return raised.value.message.splitlines()
 
 
-def unmade():
-    return Encoder()
-
-
-@pytest.mark.parametrize(
-    ("given", "came", "advice"),
-    [
-        (Encoder, "a class (Encoder)", "round brackets after the name of a class make one"),
-        (unmade, "a function (unmade)", "not called"),
-    ],
-    ids=["class", "function"],
-)
-def test_a_class_in_place_of_an_object_is_reported_with_advice(given, came, advice):
+def test_a_class_in_place_of_an_object_is_refused():
     """The adapter forgot the parentheses, so the message blames the adapter and not the method."""
-    said = message_lines("get_tokenizer", given, lambda handle: handle().encode("ab"))
+    said = message_lines("get_tokenizer", Encoder, lambda handle: handle().encode("ab"))
     must = "get_tokenizer must return a Tokenizer (encode(), decode(), size)"
-    assert said[0] == f"{must}, not {came}"
-    assert said[1].startswith("It showed as ")
-    assert advice in said[2]
-
-
-def test_an_object_in_place_of_a_class_is_reported_with_advice():
-    """Here the advice is to leave out the parentheses, not to add them."""
-    said = message_lines("get_optimizer_class", Steps([]), lambda handle: handle()([]))
-    assert said[0] == (
-        "get_optimizer_class must return the class of an Optimizer (step()), "
-        "not an object of type Steps"
-    )
-    assert "leave out the brackets that make an object of it" in said[2]
-
-
-def test_a_class_with_static_methods_may_stand_for_an_object():
-    """The tests only need the methods to work."""
-    assert handle_of("get_tokenizer", Static)().encode("ab") == [1, 1]
+    assert said[0].startswith(f"{must}, not a class (Encoder)")
 
 
 def test_a_missing_method_is_not_taken_for_another_declared_method():
     """`encode` is declared, so it is not offered as a misspelt `decode`."""
     said = message_lines("get_tokenizer", Encoder(), lambda handle: handle().decode([1]))
     assert said[0] == "AttributeError: 'Encoder' object has no attribute 'decode'"
-    assert said[1] == (
-        "adapters.py declares decode() of a Tokenizer: it has to be there, by that name."
-    )
-
-
-def test_a_misspelt_method_is_recognised():
-    """`decodes` is not declared, so it may be a misspelt `decode`."""
-    said = message_lines("get_tokenizer", WithAnother(), lambda handle: handle().decode([1]))
-    assert said[1].endswith("Is it what you called decodes?")
-
-
-@pytest.mark.parametrize("do", [len, lambda dataset: dataset.parameter()], ids=["len", "method"])
-@pytest.mark.parametrize("given", [Encoder(), torch.nn.Linear(1, 1)], ids=["plain", "module"])
-def test_an_inherited_name_is_not_taken_for_what_the_student_wrote(given, do):
-    """Every object has `__le__`, and every module `parameters`: nobody called them so."""
-    said = message_lines("get_dataset", given, lambda handle: do(handle()))
-    assert said[1].endswith(": it has to be there, by that name.")
+    assert not any("encode" in line for line in said[1:])
 
 
 def test_a_declared_item_can_be_asked_for():
@@ -342,12 +282,3 @@ def test_a_list_in_place_of_a_text_gets_the_advice_to_join():
     several.decode = lambda ids: ["a"] * len(ids)
     said = message_lines("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
     assert "''.join(...) makes one str of several." in said
-
-
-def test_a_parameter_that_was_near_before_the_call_is_not_called_nearly_right():
-    """One step hardly moves a parameter, so that any answer is near the expected one."""
-    want = torch.full((3,), 100.0)
-    comparison = compare(want + 0.1, want, Tolerance(0.0, 1e-3))
-    assert [*nearness_in_words(comparison, None)]
-    assert [*nearness_in_words(comparison, torch.zeros(3))]
-    assert not [*nearness_in_words(comparison, want - 0.2)]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
 
 from grader.core.evidence import Evidence
 from grader.core.verdict import Aspect, Grade, Status, Verdict, Visibility
-from grader.core.wire.calls import Answer, Call, encode_answer
-from grader.core.wire.frames import received
-from grader.testing.outcome import StudentFault, observing
+from grader.core.wire.calls import Answer, Call
+from grader.testing.outcome import StudentFault
 from grader.testing.outcome_cache import (
     MOST_HELD,
     AnsweredCall,
@@ -112,28 +110,6 @@ def test_a_call_without_a_remembered_answer_reaches_the_submission():
     submission = Submission(5, 8)
     asked = [AnsweredCall(FIRST, submission.ask(FIRST))]
     assert CallReplay(submission.ask, asked).ask(SECOND).value == 8
-
-
-def test_a_sealed_answer_is_opened_for_the_test_that_reads_it():
-    """An answer with known bytes is decoded only if it leads to no verdict."""
-    frame = received(encode_answer(Answer(value=5)))
-    submission = Submission(8)
-    replay = CallReplay(submission.ask, [AnsweredCall(FIRST, frame)])
-    assert replay.ask(FIRST).value == 5
-    assert replay.ask(SECOND).value == 8
-    cache = OutcomeCache()
-    cache.learn(TEST, replay.asked, verdict_with(Status.FAILED))
-    assert cache.follow(TEST, lambda _: frame)[0][0].answer is frame
-
-
-def test_the_decoding_of_a_familiar_answer_is_charged_to_the_submission():
-    """Otherwise one answer that is slow to decode costs the judge its time again in each test."""
-    frame = received(encode_answer(Answer(value=[()] * 2000)))
-    with observing() as observations:
-        before = time.thread_time()
-        CallReplay(lambda _: frame, ()).ask(FIRST)
-        taken = time.thread_time() - before
-    assert 0 < taken <= 2 * observations.seconds
 
 
 def test_a_missing_answer_is_never_remembered():

@@ -12,7 +12,7 @@ from grader.core.wire.frames import received
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.testing.handles.scripts import call_of
-from grader.testing.outcome_cache import AnsweredCall, CallReplay, Reply
+from grader.testing.outcome_cache import AnsweredCall, CallReplay
 
 pytestmark = pytest.mark.unit
 
@@ -67,7 +67,7 @@ def test_answers_are_not_reused_after_two_scripts_differ() -> None:
     steps[6] = Step(0, Doing.WRITE, "grad", (torch.full((2,), 77.0),))
     asked: list[Call] = []
 
-    def ask(call: Call) -> Reply:
+    def ask(call: Call) -> Answer:
         asked.append(call)
         return Answer(2.0, digest=b"2")
 

@@ -1,4 +1,4 @@
-"""Scripts as tests write them: steps and calls, remarks, names of values, two processes."""
+"""Scripts as tests write them: steps and calls, names of values, two processes."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from grader.core.wire.calls import Call, Raised
+from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step, outline_of
-from grader.core.wire.values import Foreign, Local
+from grader.core.wire.values import Local
 from grader.testing.handles.scripts import (
-    Came,
     Script,
     TwoProcesses,
     call_of,
     in_two_processes,
     note_source,
-    remarked,
     untouched,
     value_before,
 )
-from grader.testing.kinds import PlainType
-from grader.testing.object_kinds import ClassType, ObjectType
 from grader.testing.outcome import name_of, observing
 from grader.worker.marshalling import ANEW
 
@@ -57,7 +53,7 @@ def test_a_joined_script_refers_to_its_steps_by_their_new_numbers():
     first, second, third = (Script(SimpleNamespace()) for _ in range(3))
     first.take(MAKE)
     thing = second.take(MAKE)
-    second.came[0] = Came("get_box", PlainType(int), 1)
+    second.came.add(0)
     second.take(Step(0, Doing.CALL, "put", ([Local(0, "a file")],), {"x": Local(0, "a file")}))
     third.take(MAKE)
     last = third.take(READ)
@@ -70,62 +66,11 @@ def test_a_joined_script_refers_to_its_steps_by_their_new_numbers():
         3, ([Local(3, "a file")],), {"x": Local(3, "a file")},
     )  # fmt: skip
     assert first.steps[2].on == 2
-    assert [*first.came] == [3]
-    assert (second.steps, third.steps, third.came) == ([], [], {})
+    assert first.came == {3}
+    assert (second.steps, third.steps, third.came) == ([], [], set())
 
 
-# --- Remarks ------------------------------------------------------------------------------------
-
-OBJECT = ObjectType("Box", {"put": SimpleNamespace()}, {"size": PlainType(int)})
-RAISED = Raised("AttributeError", "'Box' object has no attribute 'put'", suggestion="puts")
 PUT = Step(0, Doing.CALL, "put")
-
-
-@pytest.mark.parametrize(
-    ("raised", "step", "kind", "words", "remark"),
-    [
-        (RAISED, PUT, OBJECT, "a class (Box)", "Return an object of the class: "),
-        (RAISED, PUT, OBJECT, "a function (make)", "Was the function not called?"),
-        (RAISED, PUT, ClassType(OBJECT), "an object of type Box", "leave out the brackets"),
-        (RAISED, PUT, ClassType(OBJECT), "an iterator of type Box", "leave out the brackets"),
-        (Raised("TypeError", "x"), PUT, OBJECT, "a class (Box)", "Return an object"),
-        (RAISED, PUT, OBJECT, "an object of type Box", "adapters.py declares put() of a Box"),
-        (RAISED, PUT, ClassType(OBJECT), "a class (Box)", ""),
-        (Raised("TypeError", "x"), PUT, OBJECT, "an object of type Box", ""),
-        (Raised("ValueError", "x"), PUT, OBJECT, "a class (Box)", ""),
-        (RAISED, Step(0, Doing.WRITE, "put"), OBJECT, "a class (Box)", ""),
-        (Raised("AttributeError", "no attribute 'other'"), PUT, OBJECT, "an object of x", ""),
-        (RAISED, None, OBJECT, "a class (Box)", ""),
-    ],
-)
-def test_an_exception_gets_a_remark_if_the_value_is_of_another_kind(
-    raised, step, kind, words, remark
-):
-    """Only if it did not arise inside the submission."""
-    found = remarked(raised, step, Came("get_box", kind, Foreign(words)))
-    assert remark in found.remark
-    assert bool(found.remark) is bool(remark)
-    if "declares" not in remark and remark:
-        assert found.headline == f"get_box must return {kind}, not {words}"
-        assert found.suggestion == ""
-    if not remark:
-        assert found == raised
-    assert remarked(raised, step, None) == raised
-
-
-def test_a_missing_name_may_be_one_that_was_misspelt():
-    """A declared name is never taken for it; attributes have no brackets."""
-    came = Came("get_box", OBJECT, Foreign("an object of type Box"))
-    asked = remarked(RAISED, PUT, came)
-    assert asked.remark == (
-        "adapters.py declares put() of a Box: it has to be there, by that name. "
-        "Is it what you called puts?"
-    )
-    missing = Raised("AttributeError", "no attribute 'size'", suggestion="put")
-    own = remarked(missing, Step(0, Doing.READ, "size"), came)
-    assert own.remark == "adapters.py declares size of a Box: it has to be there, by that name."
-    assert own.suggestion == ""
-
 
 # --- Names and history --------------------------------------------------------------------------
 

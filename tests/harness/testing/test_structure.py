@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from grader.core.wire.values import Elsewhere, Foreign, Named
-from grader.testing.structure import Difference, differences, explanation, side_by_side
+from grader.testing.structure import Difference, differences, explanation
 
 pytestmark = pytest.mark.unit
 
@@ -52,35 +52,29 @@ LONG = "a" * 30
         (Named("Own", {"one": 1, "two": [2]}), Pair(1, [3]),
          [(".two[0]", "is 2", "3 was expected")]),
         (Named("Own", {"one": 1}), Named("Own", {"one": 1, "two": 2}),
-         [("", "has 1 field, where 2 were expected", "'two' is missing")]),
+         [("", "has 1 field, where 2 were expected", "missing: 'two'")]),
         (Named("Own", {}), [1], [("", "is an Own, where a list was expected", "")]),
         ({"a": 1, "b": 2}, {"a": 1, "b": 3}, [("['b']", "is 2", "3 was expected")]),
-        ({"a": 1}, {"b": 1}, [("", "has the wrong key 'a'", "'b' is missing")]),
+        ({"a": 1}, {"b": 1},
+         [("", "has another key than expected; too much: 'a'", "missing: 'b'")]),
         ({"a": 1}, {"a": 1, "b": 2},
-         [("", "has 1 key, where 2 were expected", "'b' is missing")]),
-        ({1: 1, 2: 2}, {3: 3, 4: 4}, [("", "has the wrong keys 1, 2", "3, 4 are missing")]),
+         [("", "has 1 key, where 2 were expected", "missing: 'b'")]),
         ({1}, {1, 2, 3, 4, 5, 6},
-         [("", "has 1 element, where 6 were expected", "2, 3, 4 and 2 more are missing")]),
-        ({1, 2, 3}, {1}, [("", "has 3 elements, where 1 was expected; 2, 3 are too many", "")]),
-        ({1, 2}, {1}, [("", "has 2 elements, where 1 was expected; 2 is too much", "")]),
+         [("", "has 1 element, where 6 were expected", "missing: 2, 3, 4 and 2 more")]),
+        ({1, 2, 3}, {1}, [("", "has 3 elements, where 1 was expected; too much: 2, 3", "")]),
         (frozenset({1}), frozenset({1}), []),
-        (("a", b"b"), ("a", b"c"), [("", "is ('a', b'b')", "('a', b'c') was expected")]),
+        (("a", b"b"), ("a", b"c"), [("[1]", "is b'b'", "b'c' was expected")]),
         (("a", "b", "c", "d"), ("a", "b", "c", "x"), [("[3]", "is 'd'", "'x' was expected")]),
         (("a" * 25,), ("b" * 25,),
          [("[0]", f"begins with '{'a' * 12}'", f"'{'b' * 12}' was expected")]),
         ("ab", "ac", [("", "is 'ab'", "'ac' was expected")]),
         ("a" * 24, "a" * 23, [("", f"is '{'a' * 24}'", f"'{'a' * 23}' was expected")]),
         (LONG, LONG + "b",
-         [("", f"ends too early, with '{'a' * 24}'", f"'{'a' * 24}b' was expected")]),
-        ("", "a" * 50, [("", "is ''", f"'{'a' * 12}'… was expected")]),
+         [("", f"is right up to its character 30, around which it is '{'a' * 12}'",
+           f"'{'a' * 12}b' was expected")]),
         (LONG + "b", LONG,
          [("", f"is right up to its character 30, around which it is '{'a' * 12}b'",
            f"'{'a' * 12}' was expected")]),
-        (b"<|endoftext|>", b"<|endoftext|><|endoftext|>",
-         [("", "is b'<|endoftext|>'",
-           "b'<|endoftext|><|endoftext|'… was expected")]),
-        (b"x" + LONG.encode(), LONG.encode(),
-         [("", f"begins with b'x{'a' * 11}'", f"b'{'a' * 12}' was expected")]),
         (b"aa" + b"x" * 30, b"a" + b"x" * 30,
          [("", f"is right up to its byte 1, around which it is b'aa{'x' * 11}'",
            f"b'a{'x' * 12}' was expected")]),
@@ -125,27 +119,6 @@ def test_numbers_are_left_to_be_compared():
     assert Difference("x").tensors is None
 
 
-@pytest.mark.parametrize(
-    ("actual", "expected", "place", "lines"),
-    [
-        ("ab", 7, "", ("'ab'", "7")),
-        ([0, 1, 2], [0, 1, 2, 3], "", ("[0, 1, 2]", "[0, 1, 2, 3]")),
-        ([*range(20)], [*range(21)], "[10]",
-         ("[…, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, …]",
-          "[…, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, …]")),
-        ([*range(13)], [*range(14)], "[6]",
-         ("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]",
-          "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …]")),
-        ([*range(20)], [*range(18)], "",
-         ("[…, 12, 13, 14, 15, 16, 17, 18, 19]", "[…, 12, 13, 14, 15, 16, 17]")),
-        ([*range(20)], None, "['a']", ("[…, 14, 15, 16, 17, 18, 19]", "None")),
-    ],
-)  # fmt: skip
-def test_both_values_are_shown_around_the_place(actual, expected, place, lines):
-    """Without an index, that is where the shorter one ends."""
-    assert side_by_side(actual, expected, place) == lines
-
-
 # --- Shapes -------------------------------------------------------------------------------------
 
 NAMES = ("queries", "heads", "d_v")
@@ -153,72 +126,27 @@ LEADING = ("the leading axis", "queries", "d_v")
 
 
 @pytest.mark.parametrize(
-    ("names", "wanted", "got", "sizes", "said"),
+    ("names", "wanted", "got", "said"),
     [
-        # Swapped and reordered axes.
-        (NAMES, (2, 3, 5), (3, 2, 5), {}, "The axes queries and heads are swapped."),
-        (LEADING, (2, 3, 5), (3, 2, 5), {}, "The leading axis and queries are swapped."),
-        (("axis 0", "axis 1"), (2, 3), (3, 2), {}, "Axis 0 and axis 1 are swapped."),
-        (NAMES, (2, 3, 5), (3, 5, 2), {},
-         "Its axes are all there, in the order heads, d_v, queries."),
-        (NAMES, (2, 2, 5), (2, 5, 2), {}, "The axes heads and d_v are swapped."),
-        (NAMES, (2, 2, 5), (5, 2, 2), {}, "The axes queries and d_v are swapped."),
         # One axis less.
-        (NAMES, (2, 3, 5), (), {}, "It is a single number: was everything summed up?"),
-        (NAMES, (2, 3, 5), (3, 5), {},
-         "The axis queries, 2 long here, is missing: was it summed over, indexed, or broadcast "
-         "against another axis?"),
-        (NAMES, (2, 1, 5), (2, 5), {},
-         "The axis heads, 1 long here, is missing: was it squeezed?"),
-        (NAMES, (1, 1, 5), (1, 5), {},
-         "An axis of length 1 is missing: was it squeezed?"),
-        (("n",), (4,), (), {},
-         "The axis n, 4 long here, is missing: was it summed over, indexed, or broadcast "
-         "against another axis?"),
-        (NAMES, (2, 2, 5), (2, 5), {}, None),
+        (NAMES, (2, 3, 5), (3, 5),
+         "The axis queries, 2 long here, is missing."),
+        (NAMES, (2, 1, 5), (2, 5),
+         "The axis heads, 1 long here, is missing."),
+        (("n",), (4,), (),
+         "The axis n, 4 long here, is missing."),
+        (NAMES, (2, 2, 5), (2, 5), None),
         # One axis more.
-        (NAMES[:2], (2, 3), (2, 7, 3), {}, "Its second axis, 7 long, is one too many."),
-        (NAMES[:2], (2, 3), (2, 2, 3), {}, "An axis of length 2 is one too many."),
-        # Axes that became one, or are still apart.
-        (NAMES, (2, 3, 5), (6, 5), {}, "The axes queries and heads have become one axis, 6 long."),
-        (NAMES, (2, 3, 5), (2, 15), {}, "The axes heads and d_v have become one axis, 15 long."),
-        (("n", "n"), (2, 3), (6,), {}, "The two axes n have become one axis, 6 long."),
-        (NAMES[:2], (4, 6), (4, 2, 3), {},
-         "Its second and third axes, 2 and 3 long, are still apart: together they would be heads, "
-         "6 long."),
-        (NAMES[:2], (5, 6), (2, 5, 3), {},
-         "Its first and third axes, 2 and 3 long, are still apart: together they would be heads, "
-         "6 long."),
-        (NAMES[:2], (5, 6), (2, 5, 4), {}, None),
-        # An axis of another length.
-        (NAMES, (2, 1, 5), (2, 4, 5), {},
-         "The axis heads is 1 long here, and came back 4 long: was something broadcast?"),
-        (NAMES, (2, 3, 5), (2, 3, 7), {"keys": 7, "d_v": 5},
-         "The axis d_v is as long as keys (7)."),
-        (NAMES, (2, 3, 5), (2, 3, 7), {"keys": 7, "seq": 7}, None),
-        (("seq", "heads*d"), (6, 9), (6, 6), {"seq": 6, "heads": 3, "d": 3}, None),
-        (("seq", "heads*d"), (5, 9), (5, 5), {"seq": 5, "heads": 3, "d": 3},
-         "The axis heads*d is as long as seq (5)."),
-        (NAMES, (2, 3, 12), (2, 3, 4), {"num_heads": 3},
-         "The axis d_v is as long as d_v / num_heads (4)."),
-        (NAMES, (2, 3, 12), (2, 3, 4), {"num_heads": 3, "three": 3}, None),
-        (NAMES, (2, 3, 12), (2, 3, 6), {}, "The axis d_v is 6 long, half of what it should be."),
-        (NAMES, (2, 3, 12), (2, 3, 6), {"two": 2}, "The axis d_v is as long as d_v / two (6)."),
-        (NAMES, (2, 3, 12), (2, 3, 6), {"two": 2, "also": 2}, None),
-        (NAMES, (2, 3, 5), (2, 3, 10), {}, "The axis d_v is 10 long, twice what it should be."),
-        (NAMES, (2, 3, 5), (2, 3, 10), {"keys": 10}, "The axis d_v is as long as keys (10)."),
-        (NAMES, (2, 3, 12), (2, 3, 1), {"all": 12}, None),
-        (NAMES, (2, 3, 5), (2, 3, 11), {}, None),
-        (NAMES, (2, 3, 5), (4, 3, 10), {}, None),
-        # Too many axes to tell.
-        (NAMES * 2, (2, 3, 5, 1, 1, 7), (3, 2, 5, 1, 1, 7), {},
-         "The axes queries and heads are swapped."),
-        (NAMES * 3, (2, 3, 5, 1, 1, 7, 1), (3, 2, 5, 1, 1, 7, 1), {}, None),
+        (NAMES[:2], (2, 3), (2, 7, 3), "Its second axis, 7 long, is one too many."),
+        (NAMES[:2], (2, 3), (2, 2, 3), None),
+        # Axes that became one.
+        (NAMES, (2, 3, 5), (6, 5), "The axis queries and heads have become one axis, 6 long."),
+        (NAMES, (2, 3, 5), (2, 15), "The axis heads and d_v have become one axis, 15 long."),
     ],
 )  # fmt: skip
-def test_a_wrong_shape_is_explained_if_one_change_explains_it(names, wanted, got, sizes, said):
+def test_a_wrong_shape_is_explained_if_one_change_explains_it(names, wanted, got, said):
     """With no explanation, or with several, nothing is told."""
-    assert explanation(names[: len(wanted)], wanted, got, sizes) == said
+    assert explanation(names[: len(wanted)], wanted, got) == said
 
 
 def test_tensors_in_named_tuples_are_left_to_be_compared():
