@@ -259,18 +259,30 @@ def _unpacked(match: re.Match[str], raised: Raised) -> str | None:
 
 def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
     axes, asked = int(match[1]) + 1, int(match[2])
-    plural = "axis" if axes == 1 else "axes"
-    advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
     if "unsqueeze" in source_of(raised):  # it may name one axis more than there are
         return f"An axis from {-axes} to {axes - 1} can be named here, and {asked} is none of them."
-    return f"A tensor of {axes} {plural} has no axis {asked}{advice}."
+    return _without_axis("A tensor", axes, asked)
 
 
 def _no_such_axis_of_an_array(match: re.Match[str], _: Raised) -> str:
-    asked, axes = int(match[1]), int(match[2])
+    return _without_axis("An array", int(match[2]), int(match[1]))
+
+
+_SIZE = re.compile(r"([\w.]+)\.(?:shape|size\(\))\[(-?\d+)\]")
+
+
+def _no_such_size(_: re.Match[str], raised: Raised) -> str | None:
+    axes = {one.name: len(shape) for one in raised.operands if (shape := shape_of(one)) is not None}
+    for name, asked in _SIZE.findall(source_of(raised)):
+        if name in axes and not -axes[name] <= int(asked) < axes[name]:
+            return _without_axis("A tensor", axes[name], int(asked))
+    return None
+
+
+def _without_axis(owner: str, axes: int, asked: int) -> str:
     plural = "axis" if axes == 1 else "axes"
     advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
-    return f"An array of {axes} {plural} has no axis {asked}{advice}."
+    return f"{owner} of {axes} {plural} has no axis {asked}{advice}."
 
 
 def _subscripts(match: re.Match[str], _: Raised) -> str:
@@ -365,6 +377,7 @@ SIZES: tuple[ExceptionKind, ...] = (
         r"AxisError: axis (-?\d+) is out of bounds for array of dimension (\d+)",
         _no_such_axis_of_an_array,
     ),
+    kind(r"IndexError: tuple index out of range", _no_such_size),
     kind(
         r"batch\d must be a 3D tensor",
         "torch.bmm takes tensors of exactly three axes; @ (torch.matmul) takes any number of "

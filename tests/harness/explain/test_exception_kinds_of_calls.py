@@ -334,6 +334,26 @@ def test_a_list_of_tensors_is_advised_in_a_call_that_runs(name):
     assert eval(call.rstrip("."), known).numel() == 8
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("n, d = x.shape[1], x.shape[2]", "A tensor of 2 axes has no axis 2; counted from the end"),
+        ("n = self.w.size()[1]  # keys", "A tensor of 1 axis has no axis 1; counted from the end"),
+        ("n = x.shape[-3]", "A tensor of 2 axes has no axis -3."),
+        ("n = x.shape[1] + sizes[3]", None),
+        ("n = sizes.shape[3]", None),
+    ],
+)
+def test_a_size_of_an_axis_that_is_not_there_is_told_as_an_axis(source, said):
+    """Only a shape in the line that is known to be shorter tells which index is wrong."""
+    known = (Operand("x", "float32[2, 3]"), Operand("self.w", "float32[4]"))
+    line = (Frame("a.py", 3, "f", source),)
+    text = "tuple index out of range"
+    explanation = explanation_of(Raised("IndexError", text, line, operands=known))
+    assert (explanation is None) is (said is None)
+    assert said is None or explanation.sentence.startswith(said)
+
+
 BY_NAME = " A dtype and a device need their names: dtype=…, device=…."
 
 
