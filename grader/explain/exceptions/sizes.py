@@ -261,11 +261,12 @@ def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
     axes, asked = int(match[1]) + 1, int(match[2])
     if "unsqueeze" in source_of(raised):  # it may name one axis more than there are
         return f"An axis from {-axes} to {axes - 1} can be named here, and {asked} is none of them."
-    return _without_axis("A tensor", axes, asked)
+    # The range of a tensor without axes is that of a tensor of one.
+    return _without_axis("A tensor of at most" if axes == 1 else "A tensor of", axes, asked)
 
 
 def _no_such_axis_of_an_array(match: re.Match[str], _: Raised) -> str:
-    return _without_axis("An array", int(match[2]), int(match[1]))
+    return _without_axis("An array of", int(match[2]), int(match[1]))
 
 
 _SIZE = re.compile(r"([\w.]+)\.(?:shape|size\(\))\[(-?\d+)\]")
@@ -275,14 +276,14 @@ def _no_such_size(_: re.Match[str], raised: Raised) -> str | None:
     axes = {one.name: len(shape) for one in raised.operands if (shape := shape_of(one)) is not None}
     for name, asked in _SIZE.findall(source_of(raised)):
         if name in axes and not -axes[name] <= int(asked) < axes[name]:
-            return _without_axis("A tensor", axes[name], int(asked))
+            return _without_axis("A tensor of", axes[name], int(asked))
     return None
 
 
 def _without_axis(owner: str, axes: int, asked: int) -> str:
     plural = "axis" if axes == 1 else "axes"
     advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
-    return f"{owner} of {axes} {plural} has no axis {asked}{advice}."
+    return f"{owner} {axes} {plural} has no axis {asked}{advice}."
 
 
 def _subscripts(match: re.Match[str], _: Raised) -> str:
@@ -378,6 +379,11 @@ SIZES: tuple[ExceptionKind, ...] = (
         _no_such_axis_of_an_array,
     ),
     kind(r"IndexError: tuple index out of range", _no_such_size),
+    kind(
+        r"matmul: Input operand 1 has a mismatch .*\(size (\d+) is different from (\d+)\)",
+        "A matrix product sums over the last axis of the left array and the second to last of the "
+        "right one. They must be equally long, and here one is {1} long, the other {0}.",
+    ),
     kind(
         r"batch\d must be a 3D tensor",
         "torch.bmm takes tensors of exactly three axes; @ (torch.matmul) takes any number of "

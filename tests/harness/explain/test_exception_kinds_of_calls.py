@@ -188,6 +188,13 @@ ARGUMENTS = [
         "An array of 2 axes has no axis -3.",
     ),
     (
+        "ValueError: matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
+        "signature (n?,k),(k,m?)->(n?,m?) (size 6 is different from 3)",
+        {},
+        "A matrix product sums over the last axis of the left array and the second to last of the "
+        "right one. They must be equally long, and here one is 3 long, the other 6.",
+    ),
+    (
         "TypeError: run() got multiple values for argument 'x'",
         {"source": "return run(1, x=2)", **ACCEPTS},
         "run is given x twice, by position and by name: it is run(x, size=1) in a.py:7.",
@@ -352,6 +359,15 @@ def test_a_size_of_an_axis_that_is_not_there_is_told_as_an_axis(source, said):
     explanation = explanation_of(Raised("IndexError", text, line, operands=known))
     assert (explanation is None) is (said is None)
     assert said is None or explanation.sentence.startswith(said)
+
+
+@pytest.mark.parametrize(("shape", "asked"), [((), 1), ((), -2), ((4,), 1)])
+def test_a_number_and_a_vector_are_not_told_apart_by_the_range_of_their_axes(shape, asked):
+    """torch counts one axis for a tensor without any."""
+    with pytest.raises(IndexError) as caught:
+        torch.ones(shape).softmax(asked)
+    said = f"A tensor of at most 1 axis has no axis {asked}"
+    assert sentence(f"IndexError: {caught.value}").startswith(said)
 
 
 BY_NAME = " A dtype and a device need their names: dtype=…, device=…."
