@@ -41,7 +41,15 @@ class Phase:
 
 
 class Stub:
-    """A name of an absent package; `dotted` is the whole name."""
+    """A name of an absent package; `dotted` is the whole name.
+
+    Its type has that name, since torch's messages name the type of a wrong argument.
+    """
+
+    _kind: type[Stub]
+
+    def __new__(cls, dotted: str, *_: object) -> Any:
+        return object.__new__(_type_of(dotted))
 
     def __init__(self, dotted: str, phase: Phase) -> None:
         vars(self).update(__name__=dotted, __qualname__=dotted, _phase=phase)
@@ -50,7 +58,7 @@ class Stub:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         dotted = f"{_name(self)}.{name}"
-        return _used(self, dotted, lambda: _member(type(self), dotted, vars(self)["_phase"]))
+        return _used(self, dotted, lambda: _member(self._kind, dotted, vars(self)["_phase"]))
 
     def __setattr__(self, name: str, value: object) -> None:
         _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
@@ -61,6 +69,9 @@ class Stub:
 
     def __deepcopy__(self, _copied: object) -> Stub:
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stub, (_name(self), vars(self)["_phase"]), vars(self)
 
     def __instancecheck__(self, _instance: object) -> bool:
         return False
@@ -73,6 +84,14 @@ class Stub:
 
     def __repr__(self) -> str:
         return f"<{_name(self)}, which is not installed>"
+
+
+Stub._kind = Stub
+
+
+@functools.cache
+def _type_of(dotted: str) -> type[Stub]:
+    return type(f"{dotted} (not installed)", (Stub,), {})
 
 
 class AbsentBase:
@@ -182,7 +201,7 @@ def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str,
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
     if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
         return args[0]
-    return type(stub)(_name(stub), vars(stub)["_phase"])
+    return stub._kind(_name(stub), vars(stub)["_phase"])
 
 
 Delayed = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -276,6 +295,9 @@ class Silent(Stub):
     Saved, it is an empty mapping.
     """
 
+    def __new__(cls, *_: object) -> Any:
+        return object.__new__(cls)
+
     def __init__(self, dotted: str = "stub", phase: Phase | None = None) -> None:
         super().__init__(dotted, phase or Phase())
 
@@ -296,6 +318,9 @@ class Silent(Stub):
     def __reduce__(self) -> tuple[type, tuple[()]]:
         # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
         return OrderedDict, ()
+
+
+Silent._kind = Silent
 
 
 class SilentBase:

@@ -7,6 +7,7 @@ import torch
 
 from grader.core.wire.calls import Frame, Operand, Raised
 from grader.explain.exceptions.explanation import explanation_of
+from grader.worker.stub_packages import Phase, Stub
 
 pytestmark = pytest.mark.unit
 
@@ -317,6 +318,17 @@ def test_an_argument_of_the_wrong_type_gets_the_advice_for_both_types(name, want
         with_axis = f"{name}([a, b]{', dim=-1' if name == 'stack' else ''})"
         said = f"torch.{name} takes its tensors in one list or tuple: torch.{with_axis}."
     assert sentence(WRONG_TYPE.format(name, wanted, got)) == said
+
+
+@pytest.mark.parametrize(
+    "use", [lambda one: torch.softmax(one, -1), lambda one: torch.stack([one])]
+)
+def test_the_type_of_an_absent_name_says_that_it_is_not_installed(use):
+    """A type called Stub would tell a student nothing, and needs no advice on types."""
+    with pytest.raises(TypeError) as caught:
+        use(Stub("tools.make", Phase())(3))
+    assert str(caught.value).endswith(" tools.make (not installed)")
+    assert sentence(f"TypeError: {caught.value}") is None
 
 
 @pytest.mark.parametrize(
