@@ -34,7 +34,15 @@ class Phase:
 
 
 class Stub:
-    """A name of an absent package; `dotted` is the whole name."""
+    """A name of an absent package; `dotted` is the whole name.
+
+    Its type has that name, since torch's messages name the type of a wrong argument.
+    """
+
+    _kind: type[Stub]
+
+    def __new__(cls, dotted: str, *_: object) -> Any:
+        return object.__new__(_type_of(dotted))
 
     def __init__(self, dotted: str, phase: Phase) -> None:
         vars(self).update(__name__=dotted, __qualname__=dotted, _phase=phase)
@@ -43,7 +51,7 @@ class Stub:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         dotted = f"{_name(self)}.{name}"
-        return _used(self, dotted, lambda: _member(type(self), dotted, vars(self)["_phase"]))
+        return _used(self, dotted, lambda: _member(self._kind, dotted, vars(self)["_phase"]))
 
     def __setattr__(self, name: str, value: object) -> None:
         _used(self, f"{_name(self)}.{name}", lambda: vars(self).__setitem__(name, value))
@@ -54,6 +62,9 @@ class Stub:
 
     def __deepcopy__(self, _copied: object) -> Stub:
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stub, (_name(self), vars(self)["_phase"]), vars(self)
 
     def __instancecheck__(self, _instance: object) -> bool:
         return False
@@ -66,6 +77,14 @@ class Stub:
 
     def __repr__(self) -> str:
         return f"<{_name(self)}, which is not installed>"
+
+
+Stub._kind = Stub
+
+
+@functools.cache
+def _type_of(dotted: str) -> type[Stub]:
+    return type(f"{dotted} (not installed)", (Stub,), {})
 
 
 class AbsentBase:
@@ -175,7 +194,7 @@ def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str,
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
     if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
         return args[0]
-    return type(stub)(_name(stub), vars(stub)["_phase"])
+    return stub._kind(_name(stub), vars(stub)["_phase"])
 
 
 Delayed = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -254,6 +273,9 @@ class Progress:
 class Silent(Stub):
     """A stub that accepts every use at any time, and is not true: a logger, a run, a writer."""
 
+    def __new__(cls, *_: object) -> Any:
+        return object.__new__(cls)
+
     def __init__(self, dotted: str = "stub", phase: Phase | None = None) -> None:
         super().__init__(dotted, phase or Phase())
 
@@ -270,6 +292,9 @@ class Silent(Stub):
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
         return (SilentBase,)
+
+
+Silent._kind = Silent
 
 
 class SilentBase:

@@ -61,8 +61,9 @@ _IN_PLACE_OF_A_TENSOR = {
     "list": "torch.stack makes one tensor of several, torch.tensor one of numbers.",
     "numpy.ndarray": "torch.from_numpy makes a tensor of it, without a gradient.",
 }
-# A type as torch names it. `NAMES` explain None and a pair of values and indices.
-_GOT = r"(?!NoneType|torch\.return_types)([\w.]+)"
+# A type as torch names it. `NAMES` explain None and a pair of values and indices, and the type of
+# a stub says that its package is not installed.
+_GOT = r"(?!NoneType|torch\.return_types|\S+ \(not installed\))([\w.]+)"
 
 
 def _of_another_type(match: re.Match[str], _: Raised) -> str:

@@ -178,11 +178,27 @@ def _unpacked(match: re.Match[str], raised: Raised) -> str | None:
 
 def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
     axes, asked = int(match[1]) + 1, int(match[2])
-    plural = "axis" if axes == 1 else "axes"
-    advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
     if "unsqueeze" in source_of(raised):  # it may name one axis more than there are
         return f"An axis from {-axes} to {axes - 1} can be named here, and {asked} is none of them."
-    return f"A tensor of {axes} {plural} has no axis {asked}{advice}."
+    # The range of a tensor without axes is that of a tensor of one.
+    return _without_axis("A tensor of at most" if axes == 1 else "A tensor of", axes, asked)
+
+
+_SIZE = re.compile(r"([\w.]+)\.(?:shape|size\(\))\[(-?\d+)\]")
+
+
+def _no_such_size(_: re.Match[str], raised: Raised) -> str | None:
+    axes = {one.name: len(shape) for one in raised.operands if (shape := shape_of(one)) is not None}
+    for name, asked in _SIZE.findall(source_of(raised)):
+        if name in axes and not -axes[name] <= int(asked) < axes[name]:
+            return _without_axis("A tensor of", axes[name], int(asked))
+    return None
+
+
+def _without_axis(owner: str, axes: int, asked: int) -> str:
+    plural = "axis" if axes == 1 else "axes"
+    advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
+    return f"{owner} {axes} {plural} has no axis {asked}{advice}."
 
 
 def _subscripts(match: re.Match[str], _: Raised) -> str:
@@ -236,6 +252,10 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"Dimension out of range \(expected to be in range of \[-?\d+, (-?\d+)\], but got (-?\d+)",
         _no_such_axis,
+    ),
+    kind(
+        r"IndexError: tuple index out of range",
+        _no_such_size,
     ),
     kind(
         r"batch\d must be a 3D tensor",

@@ -62,10 +62,10 @@ class _Return:
 class _Operation:
     """A torch function that the submission called: its dtypes in and out, and its line.
 
-    `cuts` says whether an input needs a gradient and the output does not, `keeps` whether the
-    output does. `cause` is the line that cuts, None if it is not known. `parents` are the places
-    of the operations that made the inputs. `derived` are the dtypes of float inputs that come from
-    the call's own input.
+    `cuts` says whether the gradient of the call's own input ends here, `carries` whether it goes
+    on, and `keeps` whether the output needs any gradient. `cause` is the line that cuts, None if it
+    is not known. `parents` are the places of the operations that made the inputs. `derived` are the
+    dtypes of float inputs that come from the call's own input.
     """
 
     inputs: frozenset[torch.dtype]
@@ -74,6 +74,7 @@ class _Operation:
     cuts: bool
     cause: Line | None
     keeps: bool
+    carries: bool
     parents: tuple[int, ...] = ()
     derived: frozenset[torch.dtype] = frozenset()
 
@@ -124,10 +125,10 @@ class Tracer(Onlooker):
         stack = self._lines.stack(frame)
         if not stack:
             return
-        had = output.is_floating_point() and any(map(_needs_gradient, tensors))
+        had = any(map(self._carries, tensors))
         takes_values = not _LIKE_ANOTHER.fullmatch(getattr(function, "__name__", ""))
         keeps = _needs_gradient(output)
-        cuts = had and takes_values and not keeps
+        cuts = had and output.is_floating_point() and takes_values and not keeps
         while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
             stack = stack[:-1]
         line = stack[-1]
@@ -143,13 +144,27 @@ class Tracer(Onlooker):
         )
         self._makers[id(output)] = weakref.ref(output), len(self._operations)
         self._operations.append(
-            _Operation(dtypes, output.dtype, line, cuts, cause, keeps, parents, derived)
+            _Operation(
+                dtypes, output.dtype, line, cuts, cause, keeps, had and keeps, parents, derived
+            )
         )
 
     def _maker(self, tensor: torch.Tensor) -> int | None:
         """Returns the place of the operation that made a tensor; None if it came from outside."""
         made, place = self._makers.get(id(tensor), (None, 0))
         return place if made is not None and made() is tensor else None
+
+    def _carries(self, tensor: torch.Tensor) -> bool:
+        """Returns whether a tensor's gradient may be that of the call's own input.
+
+        That of a parameter is not. A tensor that was made without a gradient was filled later.
+        """
+        if not _needs_gradient(tensor):
+            return False
+        maker = self._maker(tensor)
+        if maker is None:
+            return not isinstance(tensor, torch.nn.Parameter)
+        return self._operations[maker].carries or not self._operations[maker].keeps
 
     def _returned(self, result: object, directly: bool) -> _Return | None:
         """Returns the innermost return of the result, which outer functions only handed on.

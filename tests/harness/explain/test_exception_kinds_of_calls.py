@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.core.wire.calls import Frame, Raised
+from grader.core.wire.calls import Frame, Operand, Raised
 from grader.explain.exceptions.explanation import explanation_of
+from grader.worker.stub_packages import Phase, Stub
 
 pytestmark = pytest.mark.unit
 
@@ -147,6 +148,17 @@ def test_an_argument_of_the_wrong_type_gets_the_advice_for_both_types(name, want
 
 
 @pytest.mark.parametrize(
+    "use", [lambda one: torch.softmax(one, -1), lambda one: torch.stack([one])]
+)
+def test_the_type_of_an_absent_name_says_that_it_is_not_installed(use):
+    """A type called Stub would tell a student nothing, and needs no advice on types."""
+    with pytest.raises(TypeError) as caught:
+        use(Stub("tools.make", Phase())(3))
+    assert str(caught.value).endswith(" tools.make (not installed)")
+    assert sentence(f"TypeError: {caught.value}") is None
+
+
+@pytest.mark.parametrize(
     "wrong", [lambda pair: torch.exp(pair), lambda pair: torch.cat([pair, pair])]
 )
 def test_the_pair_of_a_maximum_is_told_wherever_a_tensor_belongs(wrong):
@@ -166,6 +178,35 @@ def test_a_list_of_tensors_is_advised_in_a_call_that_runs(name):
     assert said == f"torch.{name} takes its tensors in one list or tuple"
     known = {"torch": torch, "a": torch.ones(2, 2), "b": torch.ones(2, 2)}
     assert eval(call.rstrip("."), known).numel() == 8
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("n, d = x.shape[1], x.shape[2]", "A tensor of 2 axes has no axis 2; counted from the end"),
+        ("n = self.w.size()[1]  # keys", "A tensor of 1 axis has no axis 1; counted from the end"),
+        ("n = x.shape[-3]", "A tensor of 2 axes has no axis -3."),
+        ("n = x.shape[1] + sizes[3]", None),
+        ("n = sizes.shape[3]", None),
+    ],
+)
+def test_a_size_of_an_axis_that_is_not_there_is_told_as_an_axis(source, said):
+    """Only a shape in the line that is known to be shorter tells which index is wrong."""
+    known = (Operand("x", "float32[2, 3]"), Operand("self.w", "float32[4]"))
+    line = (Frame("a.py", 3, "f", source),)
+    text = "tuple index out of range"
+    explanation = explanation_of(Raised("IndexError", text, line, operands=known))
+    assert (explanation is None) is (said is None)
+    assert said is None or explanation.sentence.startswith(said)
+
+
+@pytest.mark.parametrize(("shape", "asked"), [((), 1), ((), -2), ((4,), 1)])
+def test_a_number_and_a_vector_are_not_told_apart_by_the_range_of_their_axes(shape, asked):
+    """torch counts one axis for a tensor without any."""
+    with pytest.raises(IndexError) as caught:
+        torch.ones(shape).softmax(asked)
+    said = f"A tensor of at most 1 axis has no axis {asked}"
+    assert sentence(f"IndexError: {caught.value}").startswith(said)
 
 
 @pytest.mark.parametrize("kind", [torch.Tensor, torch.LongTensor])

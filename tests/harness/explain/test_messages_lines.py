@@ -17,6 +17,8 @@ from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
 
+LAYER = "    layer = nn.Linear(3, 3)\n"
+NOWHERE = (Traced.GRADIENT, None)
 FIRST = 4  # The line number of the first statement of `run` in these programs.
 
 
@@ -124,6 +126,16 @@ def traced(function, what: Traced, root: Path) -> int | None:
             "    y = x.detach()\n    z = x.amax().detach()\n    return torch.exp(2 * y)",
             Traced.GRADIENT,
             FIRST,
+        ),
+        # A parameter's gradient is not that of the input.
+        (f"{LAYER}    layer.bias.data.zero_()\n    return layer(torch.ones(2, 3))", *NOWHERE),
+        (f"{LAYER}    y = layer(torch.ones(2, 3))\n    return y - y.detach()", *NOWHERE),
+        (f"{LAYER}    y = layer(x.detach())\n    return y - y.data", Traced.GRADIENT, FIRST + 1),
+        (
+            f"{LAYER}    y = torch.zeros(2, 3)\n    y[:] = x\n    layer.bias.data.zero_()\n"
+            "    return layer(y.detach())",
+            Traced.GRADIENT,
+            FIRST + 4,
         ),
     ],
 )

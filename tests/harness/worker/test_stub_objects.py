@@ -54,7 +54,7 @@ def spoil(items: list[int], more: int = 0) -> list[int]:
 
 
 def is_stub(value: object, dotted: str = "tools.make") -> bool:
-    return type(value) is Stub and repr(value) == f"<{dotted}, which is not installed>"
+    return type(value).__base__ is Stub and repr(value) == f"<{dotted}, which is not installed>"
 
 
 NUMBERS: dict[str, tuple[Callable[[Any], object], object]] = {
@@ -97,7 +97,8 @@ def test_an_operation_on_a_stub_has_a_harmless_result(stub, name):
         lambda stub: 2 ^ stub,
         lambda stub: divmod(stub, 2),
         lambda stub: stub.__enter__(),
-        next,
+        copy.copy,
+        lambda stub: pickle.loads(pickle.dumps(stub)),
     ],
 )
 def test_an_operation_on_a_stub_gives_the_stub_again(stub, use):
@@ -124,7 +125,7 @@ def test_a_stub_is_unpacked_into_as_many_parts_as_are_needed(stub):
     assert all(map(is_stub, (first, second, last)))
     assert rest == []
     batch, label = next(stub)
-    assert all(map(is_stub, (batch, label)))
+    assert all(map(is_stub, (batch, label, next(stub))))
     assert [one for one in stub] == []
 
 
