@@ -210,6 +210,8 @@ class Reasons:
         if repaired is not None:
             advice, _, failure.line = words.partition("\n")
             places = tuple((place.file, place.line) for place in repaired.places)
+        elif self._repair is not None and said.exercise in self._repair.ignored:
+            failure.more.append(self._repair.ignored[said.exercise])
         if repaired is None and way is not None:
             told = filter(None, [said.message, way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(told))

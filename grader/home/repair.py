@@ -53,7 +53,8 @@ class HomeRepair:
 
     `asked` are the calls whose right answer is known, in the order of exercises. `is_complete`
     tells whether nothing was left untried; `cut_short` are exercises whose repair was chosen before
-    the search was complete.
+    the search was complete. For an exercise without a repair, `ignored` says what
+    the code takes and never uses.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class HomeRepair:
         self._wrong = [name for name, own in asked.items() if not all(one.right for one in own)]
         self._passed: dict[str, set[Line]] = {}
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
+        self.ignored = self._repairs.ignored
         self._of_gradients = functools.cache(functools.partial(gradient_repair, bench.sources))
         self.is_complete = True
         self.cut_short: set[str] = set()

@@ -215,6 +215,9 @@ class Explainer:
                 told[test] = _with_line(test, named[test], one, self._suite.assignment.show_edits)
             elif one is not None and test in one.failing:
                 told[test] = _with(told[test], one.in_words(test))
+            elif statuses[test] is Status.FAILED:
+                unused = workshop.ignored.get(self._suite.tests[test].exercise, "")
+                told[test] = _with(told[test], unused)
         evidence = replace(words.evidence, repairs=tuple(workshop.repairs))
         lines = {name: one.repaired for name, one in proved.items()}
         suspected = _suspected(words.wrong, lines, evidence.walks)

@@ -144,6 +144,7 @@ Result = TypeVar("Result")
 class RepairWorkshop:
     """A repair of one submission's wrong exercises, in turn; `repairs` records each attempt.
 
+    For exercises without a repair, `ignored` names a parameter or result that is never used.
     `contract` is the file of the adapters that students got.
     """
 
@@ -157,6 +158,7 @@ class RepairWorkshop:
         self._seconds = 0.0
         self._losses = WorkerLosses(_MOST_LOST)
         self.repairs: list[Repair] = []
+        self.ignored: dict[str, str] = {}
 
     @functools.cached_property
     def _sources(self) -> EditableSources:
@@ -197,7 +199,7 @@ class RepairWorkshop:
             return Search(catalogue, self._bench, exercise, every, answers_only, bounds)
 
         repair = ExerciseRepair(self._sources, self._submission.adapters, search)
-        attempts = repair.attempts(asked)
+        self.ignored, attempts = repair.ignored, repair.attempts(asked)
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 self.repairs.append(self._noted(attempt))

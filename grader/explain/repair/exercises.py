@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
+from grader.explain.repair.ignored import ignored
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
@@ -42,7 +43,7 @@ class ExerciseRepair:
     """A repair of exercises, one after another.
 
     `chosen` holds the repair of each exercise that was tried or is fixed as well; None if it has
-    none.
+    none. Then `ignored` says which parameter or result the code never uses, if it is only one.
     """
 
     def __init__(self, sources: EditableSources, adapters: str, search: NewSearch) -> None:
@@ -50,6 +51,7 @@ class ExerciseRepair:
         self._adapters = adapters
         self._search = search
         self.chosen: dict[str, RepairedExercise | None] = {}
+        self.ignored: dict[str, str] = {}
         self._doubted: set[str] = set()
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
@@ -81,6 +83,9 @@ class ExerciseRepair:
             if attempt.choice is None:
                 for other in self._sharing(exercise):
                     self._in_vain[other].add(exercise)
+                passed = self._passed.get(exercise, {}).get(exercise, frozenset())
+                unused = ignored(self._sources, passed, self._adapters, own)
+                self.ignored |= {} if unused is None else {exercise: unused.in_words()}
             self.chosen.setdefault(exercise, None)
             if attempt.choice is not None:
                 found |= dict.fromkeys(attempt.fixed, attempt.choice)

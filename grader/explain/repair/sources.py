@@ -84,6 +84,20 @@ class EditableSources:
         """Returns the text of each file."""
         return {name: one.text for name, one in self._files.items()}
 
+    @functools.cached_property
+    def classes(self) -> list[ast.ClassDef]:
+        """Returns the classes of all files."""
+        return [node for node in self._nodes() if isinstance(node, ast.ClassDef)]
+
+    @functools.cached_property
+    def calls(self) -> list[ast.Call]:
+        """Returns the calls in all files."""
+        return [node for node in self._nodes() if isinstance(node, ast.Call)]
+
+    def _nodes(self) -> Iterator[ast.AST]:
+        tops = (top for one in self._files.values() for top in one.body)
+        return (node for top in tops for node in ast.walk(top))
+
     def text(self, file: str) -> str:
         """Returns the text of one of the files."""
         return self._files[file].text
