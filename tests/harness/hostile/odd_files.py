@@ -110,7 +110,7 @@ def _archive_bomb(place: Path, _secret: Path, _marker: str) -> None:
 
 
 def _archive_bomb_of_tar(place: Path, _secret: Path, _marker: str) -> None:
-    with tarfile.open(f"{place}.tar.gz", "w:gz", compresslevel=1) as archive:
+    with tarfile.open(f"{place}.tar.xz", "w:xz", preset=0) as archive:
         archive.addfile(_member("adapters.py", size=len(WRONG)), io.BytesIO(WRONG.encode()))
         archive.addfile(_member("data.bin", size=600 << 20), _Zeros())
 

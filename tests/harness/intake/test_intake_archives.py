@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
+import lzma
 import struct
 import tarfile
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,7 +63,7 @@ def copied(submission: Submission) -> set[str]:
     return {str(path.relative_to(submission.root)) for path in paths if path.is_file()}
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tgz"])
+@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
 @pytest.mark.parametrize("top", ["", "./", "alice-main/", "hw/alice-main/"])
 def test_archives_of_every_kind_are_unpacked(tmp_path: Path, kind: str, top: str) -> None:
     """The folder that holds everything becomes the root, however deep it is."""
@@ -86,9 +89,9 @@ def test_a_tar_that_is_called_zip_is_read(tmp_path: Path) -> None:
 def test_concatenated_compressed_streams_are_read_as_one(tmp_path: Path) -> None:
     """Parallel compressors write such files."""
     plain = a_tar(tmp_path / "plain.tar", ("adapters.py", ADAPTERS)).read_bytes()
-    halves = gzip.compress(plain[:700]) + gzip.compress(plain[700:])
-    (tmp_path / "alice.tar.gz").write_bytes(halves)
-    assert copied(taken(tmp_path / "alice.tar.gz")) == {"adapters.py"}
+    halves = bz2.compress(plain[:700]) + bz2.compress(plain[700:])
+    (tmp_path / "alice.tar.bz2").write_bytes(halves)
+    assert copied(taken(tmp_path / "alice.tar.bz2")) == {"adapters.py"}
 
 
 def test_backslashes_in_a_zip_separate_folders(tmp_path: Path) -> None:
@@ -228,15 +231,18 @@ def bomb(size: int) -> bytes:
 
 
 @pytest.mark.process(takes="a second")
-def test_unpacking_a_bomb_stops_early_and_takes_little_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_unpacking_a_bomb_stops_early_and_takes_little_memory(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
     """A hundred kilobytes unpack to 60 MB here; a hostile file could reach terabytes."""
-    (tmp_path / "a.tar.gz").write_bytes(gzip.compress(bomb(60_000_000)))
+    (tmp_path / "a.tar.gz").write_bytes(compress(bomb(60_000_000)))
     tracemalloc.start()
     with pytest.raises(Unreadable, match=r"unpacks to more than 2\.9 MB"):
         taken(tmp_path / "a.tar.gz")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 16_000_000
+    assert peak < 16_000_000  # xz's dictionary needs eight of these megabytes
 
 
 def test_a_zip_that_claims_less_than_it_holds_is_refused(tmp_path: Path) -> None:
@@ -330,11 +336,9 @@ def test_unusual_compression_in_a_zip_is_refused(tmp_path: Path, method: int) ->
         (b"\x1f\x8b\x08 and then nothing", "damaged"),
         (b"Rar!\x1a\x07\x01\x00", "RAR.*hand in"),
         (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
-        (b"BZh91AY&SY", "bzip2; hand in a folder, a zip or a tar.gz"),
-        (b"\xfd7zXZ\x00", "compressed with xz"),
         (bytes(3_100_000), "larger than"),
     ],
-    ids=["empty", "zip", "text", "gzip", "rar", "7z", "bzip2", "xz", "large"],
+    ids=["empty", "zip", "text", "gzip", "rar", "7z", "large"],
 )
 def test_a_file_that_is_no_archive_is_unreadable(
     tmp_path: Path, content: bytes, reason: str
@@ -347,7 +351,7 @@ def test_a_file_that_is_no_archive_is_unreadable(
 
 
 @pytest.mark.process(takes="a second")
-@pytest.mark.parametrize("kind", ["zip", "tar.gz", "tar"])
+@pytest.mark.parametrize("kind", ["zip", "tar.gz", "tar.xz", "tar"])
 def test_an_archive_damaged_anywhere_is_read_or_refused(tmp_path: Path, kind: str) -> None:
     """Damage at any byte raises `Unreadable`, never another exception."""
     path = tmp_path / f"whole.{kind}"
