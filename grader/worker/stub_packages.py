@@ -100,6 +100,14 @@ class AbsentBase:
         if args or kwargs:
             _used(self._stub, _name(self._stub), lambda: None)
 
+    def __call__(self, *_: object, **__: object) -> Any:
+        return _used(self._stub, _name(self._stub), lambda: self._stub)
+
+    def __getattr__(self, name: str) -> Any:
+        has_none = f"{type(self).__name__!r} object has no attribute {name!r}"
+        said = f"{has_none}; its base {_name(self._stub)} is not installed"
+        raise AttributeError(said, name=name, obj=self)
+
 
 def _operator(operation: str) -> Callable[..., Any]:
     def operate(self: Stub, *args: Any, **kwargs: Any) -> Any:

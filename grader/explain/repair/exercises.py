@@ -11,8 +11,8 @@ from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
 from grader.explain.repair.ignored import ignored
-from grader.explain.repair.questions import CheckedCall
-from grader.explain.repair.search import Lines, RepairEdit, Search
+from grader.explain.repair.questions import CheckedCall, fails_by_dtype
+from grader.explain.repair.search import FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
 
 # Takes an exercise, and whether to ignore calls that raise. Returns None if nothing more may be
@@ -55,6 +55,7 @@ class ExerciseRepair:
         self._doubted: set[str] = set()
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
+        self._by_dtype = False
 
     def attempts(self, asked: Mapping[str, Sequence[CheckedCall]]) -> Iterator[RepairAttempt]:
         """Yields one attempt per wrong exercise, except those that an earlier choice fixes too.
@@ -75,6 +76,7 @@ class ExerciseRepair:
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
             attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
+            self._by_dtype = fails_by_dtype(own)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
@@ -133,12 +135,21 @@ class ExerciseRepair:
         return RepairAttempt(before.exercise, choice, fixed, tried, is_whole)
 
     def _choice(self, exercise: str, search: Search) -> RepairedExercise | None:
-        """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only."""
+        """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only.
+
+        If only a dtype is wrong, a size is not at fault, though another one may avoid the fault.
+        """
 
         def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
-            return chosen(repairs, self._sources)
+            told = [one for one in repairs if not (self._by_dtype and self._is_of_size(one.made))]
+            return chosen(told, self._sources)
 
         return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
+
+    def _is_of_size(self, made: FileEdit) -> bool:
+        text = self._sources.text(made.file)
+        pieces = (text[one.start : one.end] for one in made.edit.replacements)
+        return made.edit.kind == "constant" and all(map(str.isdigit, pieces))
 
     def _sharing(self, exercise: str, left_out: str | None = None) -> set[str]:
         """Returns the wrong exercises that share lines with an exercise, except lines of a file.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
+import torch
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
@@ -303,6 +304,21 @@ def test_unlikely_edits_are_not_tried_if_likely_ones_name_a_line(sources):
     """More trials would only cost time."""
     plain, other = edits_producing("found = parts[0] * 4"), edits_producing("return weights * 3")
     assert named_lines(sources, {"run_a": plain}, APART, other) == {"run_a": 7}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_size_is_not_named_if_only_another_dtype_is_wrong(sources, dtype):
+    """Another size can take a way around the operation that refuses the dtype."""
+    search = Found(edits_producing("found = parts[0] * 2"), APART)
+    asked = [
+        CheckedCall(
+            "run_a", Question("test", 0, Aspect.VALUES, Call("run_a", {"x": x})), right=is_right
+        )
+        for x, is_right in ((torch.ones(2), True), (torch.ones(2, dtype=dtype), False))
+    ]
+    repair = ExerciseRepair(sources, ADAPTERS, lambda *_: search)
+    (attempt,) = repair.attempts({"run_a": asked})
+    assert (attempt.choice is None) is (dtype is torch.bfloat16)
 
 
 def unfixed_exercises(

@@ -173,12 +173,13 @@ def test_a_class_may_have_several_absent_bases(phase):
     """One absent class is left of them; beside a class that exists, none is."""
     first, second = Stub("tools.First", phase), Stub("tools.Second", phase)
     both = type("Both", first.__mro_entries__((first, second)), {})
-    assert second.__mro_entries__((first, second)) == ()
-    assert first.__mro_entries__((first, dict)) == ()
+    assert second.__mro_entries__((first, second)) == first.__mro_entries__((first, dict)) == ()
     assert [one.__name__ for one in both.__mro__] == ["Both", "Absent", "AbsentBase", "object"]
     phase.is_importing = False
     both()
-    for given in (lambda: both(3), lambda: both(size=3)):
+    with pytest.raises(AttributeError, match=r"'fit'; its base tools\.First is not installed"):
+        both().fit()
+    for given in (lambda: both(3), lambda: both(size=3), lambda: both()("x")):
         with pytest.raises(ModuleNotFoundError, match=r"and tools\.First is used here"):
             given()
 
