@@ -208,28 +208,6 @@ def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
     )
 
 
-def test_calls_with_wrong_arguments_for_one_function_are_one_cause():
-    """The places of the calls and Python's words for each do not matter."""
-    said = (
-        "TypeError: {} (a.py:{line})\n    return rope({line})\nwith x = float32[2]\n"
-        "rope was given more than it takes: it is rope(x, theta) in b.py:{defined}."
-    )
-    raised = [
-        failed(
-            name,
-            status=Status.ERROR,
-            message=said.format(f"rope() takes {line} arguments", line=line, defined=7),
-            places=(("a.py", line),),
-        )
-        for line, name in enumerate(ORDER, 1)
-    ]
-    assert one_cause(*raised).lines == "a.py:1; a.py:2; a.py:3"
-    elsewhere = dataclasses.replace(
-        raised[1], message=said.format("rope() takes 5 arguments", line=2, defined=8)
-    )
-    assert len(causes([raised[0], elsewhere], ORDER)) == 2
-
-
 def test_the_same_fault_in_a_dependent_exercise_is_no_second_cause():
     """A loop in a shared function counts once; wrong values explain no loop, nor it them."""
     builds_on = {"run_attention": ["run_weights"]}

@@ -23,7 +23,7 @@ from grader.explain.mistakes.prediction import Numbers, row_of
 from grader.home.bench import DirectCalls
 from grader.home.causes import CUT_SHORT, FrozenMistakes, Reasons
 from grader.home.failure import Failure
-from grader.home.plugin import Greeting, SeveralProcesses
+from grader.home.plugin import Greeting
 from grader.home.reimport import CannotCopy, Reimport
 from grader.home.repair import QUICK, quietly
 from grader.home.summary import ExerciseCounts, Folding, Summary, in_all, not_in_table, table
@@ -70,34 +70,6 @@ def test_a_failure_is_a_paragraph_from_the_headline_to_the_line() -> None:
     assert [*unnamed.lines()] == ["wrong", "Check."]
     for one, first in ((failure, "Doubles."), (unnamed, "wrong")):
         assert str(one).splitlines()[0] == first
-
-
-@pytest.mark.parametrize("mistake", [TRIPLED, None])
-def test_a_failure_crosses_between_processes_of_pytest(mistake: Diagnosis | None) -> None:
-    """Pytest itself would keep only the text, from which no cause could be told."""
-    said = FailedTest("t", "run_x", Status.ERROR, "wrong", Aspect.VALUES, mistake, (("a.py", 3),))
-    failure = Failure("Doubles.", said, ("t.py", 7), ["m"], "line", ["run_y"], "no line")
-    crossing = SeveralProcesses()
-    report = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", failure, "call")
-
-    def through(hook: Any, result: object) -> Any:
-        """Returns the result of a wrapper around a hook with a result."""
-        next(hook)
-        try:
-            hook.send(result)
-        except StopIteration as ended:
-            return ended.value
-
-    data = through(crossing.pytest_report_to_serializable(report), {"outcome": "failed"})
-    assert data.keys() == {"outcome", "grader_failure"}
-    arrived = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", "a text", "call")
-    back = through(crossing.pytest_report_from_serializable(data), arrived)
-    assert vars(back.longrepr) == vars(failure)
-    passed = pytest.TestReport("t", ("t.py", 7, "t"), {}, "passed", None, "call")
-    data = through(crossing.pytest_report_to_serializable(passed), {})
-    assert data == {}
-    assert through(crossing.pytest_report_to_serializable(report), None) is None
-    assert through(crossing.pytest_report_from_serializable(data), passed).longrepr is None
 
 
 def counts(*tests: tuple[str, bool, int]) -> ExerciseCounts:
