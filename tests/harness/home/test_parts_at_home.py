@@ -369,7 +369,7 @@ def test_a_search_that_ended_with_a_repair_that_proves_nothing_is_incomplete(unp
     assert reasons._is_complete is not unproved
 
 
-def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
+def summed_up(root: Path, *failed: FailedTest) -> str:
     """Returns what the end of a run prints about failures whose search stopped early."""
     folding = Folding(verbose=False)
     for said in failed:
@@ -379,7 +379,7 @@ def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
     terminal = SimpleNamespace(
         write_line=lambda line, **_: written.append(line),
         section=lambda _: None,
-        config=SimpleNamespace(getoption=lambda _: shown, rootpath=root),
+        config=SimpleNamespace(rootpath=root),
         stats={},
     )
     names = [said.exercise for said in failed]
@@ -387,16 +387,15 @@ def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
     return "\n".join(written)
 
 
-@pytest.mark.parametrize("shown", ["auto", "line"])
 def test_a_search_that_stopped_early_is_told_once_at_the_first_cause_without_a_line(
-    tmp_path, shown
+    tmp_path,
 ):
     """The student learns there that more is to be found."""
     failed = [
         FailedTest(f"t.py::{name}", name, Status.FAILED, f"{name} is off", places=place)
         for name, place in {"run_a": (("a.py", 3),), "run_b": (), "run_c": ()}.items()
     ]
-    text = summed_up(tmp_path, shown, *failed)
+    text = summed_up(tmp_path, *failed)
     assert text.count("`pytest --locate` finishes it") == 1
     assert text.index("run_b is off") < text.index("stopped early") < text.index("run_c is off")
 
@@ -404,5 +403,5 @@ def test_a_search_that_stopped_early_is_told_once_at_the_first_cause_without_a_l
 def test_a_test_is_named_whole_if_its_parameter_holds_colons(tmp_path):
     """The name is what pytest takes after `-k` or the file."""
     said = FailedTest("t.py::test_it[a::b]", "run_a", Status.FAILED, "wrong\n  more")
-    lines = [line.strip() for line in summed_up(tmp_path, "auto", said).splitlines()]
+    lines = [line.strip() for line in summed_up(tmp_path, said).splitlines()]
     assert "test_it[a::b]:" in lines

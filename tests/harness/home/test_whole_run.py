@@ -397,18 +397,3 @@ def test_a_test_that_breaks_is_no_fault_of_the_student(at_home: AtHome) -> None:
         "\nassert 1 == 2\n",
     ):
         assert said in ran
-
-
-@pytest.mark.parametrize(
-    ("options", "listed", "hints"),
-    [(["--tb=line"], 0, 0), (["-rf"], 3, 1)],
-    ids=str,
-)
-def test_options_of_pytest_decide_what_is_listed(
-    at_home: AtHome, options: list[str], listed: int, hints: int
-) -> None:
-    """Without `-v` each cause is told once, and its headline always."""
-    report = at_home(*options, double="return 3 * x").report
-    assert report.count("FAILED tests/public/test_tiny.py::test_doubles") == listed
-    assert report.count("Hint: ") == hints
-    assert report.count("run_double: every number is tripled") == 1 + listed
