@@ -113,8 +113,6 @@ def in_words(number: int) -> str:
     return f"{points_of(number):.10g}"
 
 
-# Causes with an example; -v shows every failure.
-_MOST_IN_FULL = 3
 # Code stands deeper than the text of a failure.
 _INDENT = " " * 4
 # Exercises that a note names.
@@ -229,7 +227,7 @@ def _show(terminalreporter: pytest.TerminalReporter, text: str, style: str = "")
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yields lines, each with its style: causes with their hints, the first ones with an example.
+    """Yields lines, each with its style: causes with their hints, the first with an example.
 
     The first cause without a line says how the search for lines ended.
     """
@@ -243,7 +241,7 @@ def _told(
         if in_full and cause.hint:
             yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
         if in_full:
-            details = _example(cause, failures, printed) if number <= _MOST_IN_FULL else ()
+            details = _example(cause, failures, printed) if number == 1 else ()
             yield from ((line, "") for line in (*details, *_extent(cause)))
         if cause is searched:
             yield failures[cause.shown.id].search, ""

@@ -62,7 +62,6 @@ test_doubles[(2, 3)]: Every number is doubled.
 Fails 3 tests in 1 exercise: `pytest -v` shows each.
 
 2. run_count: the result is 1: 6 was expected
-test_counts: The numbers are counted.
 = exercises =
 run_double  0 of 3 passed, 0 of 3.5 points
 run_count   0 of 1 passed, 0 of 1 points
@@ -266,13 +265,6 @@ Fails 2 tests in 1 exercise: `pytest -v` shows each.
 
 2. run_double: ValueError: not enough values to unpack (expected 2, got 1) \
 (assignment/__init__.py:4)
-test_doubles_a_row: A row is doubled too.
-        rows, columns = x.shape
-        with x = float32[7]
-    The line takes a shape of exactly 2 axes apart, and x has 1 here. The last one alone \
-(x.shape[-1]) is there with any number of leading axes.
-    The test called run_double(x=float32[7]).
-    Still fails after one change of assignment/__init__.py:5 that fixes other tests.
 """
 
 
