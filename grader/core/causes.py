@@ -35,9 +35,6 @@ _EXPECTED = re.compile(r": [^:,]* was expected$")
 _TO_CHECK = "Check "
 # The characters of a message that are read: a submission can raise a message of any length.
 _LONGEST = 2000
-# Stand around the definition of a function that does not accept the arguments of a call.
-_IT_IS, _IN = ": it is ", ") in "
-_PLACE_AT_END = re.compile(r"(.*:\d+)\.")
 # A missing file or name is one cause, at however many lines it raises.
 _NOT_FOUND = ("FileNotFoundError", "ImportError", "ModuleNotFoundError", "NameError")
 _MOST_PLACES = 3
@@ -249,14 +246,6 @@ class Cause:
         """Returns whether something is missing: not written, not imported, not handed in."""
         return self.shown.status is Status.MISSING or self.shown.headline.startswith(_NOT_FOUND)
 
-    @property
-    def extent(self) -> str:
-        """Returns "34 failures in 7 exercises", or "2 tests in run_mask" if it is not written."""
-        noun = "test" if self.shown.status is Status.MISSING else "failure"
-        one = len(self.exercises) == 1
-        where = self.exercises[0] if one else f"{len(self.exercises)} exercises"
-        return f"{quantity(len(self.tests), noun)} in {where}"
-
 
 def causes(
     failed: Iterable[FailedTest],
@@ -342,7 +331,6 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
     if test.status is Status.ERROR:
         yield from (("raised", place) for place in _PLACE.findall(test.headline))
         yield from (("raised", said, line) for line in test.source_lines)
-        yield from (("called", place) for place in _definitions(test.message[:_LONGEST]))
     if test.status is Status.ERROR and said.startswith(_NOT_FOUND):
         yield "not found", said
     elif test.status is Status.NOT_GRADED:
@@ -355,15 +343,6 @@ def _marks(test: FailedTest) -> Iterator[Hashable]:
         if test.status is Status.FAILED:
             said = _without_inputs(_COUNTED_IN.sub("…", said))
         yield test.exercise, test.status, said
-
-
-def _definitions(message: str) -> Iterator[str]:
-    """Yields the places of functions that do not accept the arguments of a call."""
-    for line in message.splitlines() if message.startswith("TypeError: ") else ():
-        said, _, place = line.rpartition(_IN)
-        found = _PLACE_AT_END.fullmatch(place)
-        if _IT_IS in said and found is not None:
-            yield found[1]
 
 
 def _joined(marked: Iterable[tuple[FailedTest, set[Hashable]]]) -> list[list[FailedTest]]:

@@ -209,7 +209,7 @@ class DirectCalls:
                 lambda: perform(function, arrived, self._root, functions, living)
             )
         if answer.raised is not None:
-            _give_way(answer.raised, self._limit.sees_ctrl_c)
+            _give_way(answer.raised)
         return answer
 
     def _keeping_raised(self, function: Callable[..., object]) -> Callable[..., object]:
@@ -234,15 +234,12 @@ class _HandedOn:
     living: Living
 
 
-def _give_way(raised: Raised, is_own: bool) -> None:
+def _give_way(raised: Raised) -> None:
     """Raises Ctrl-C and a debugger's exit again: they end the tests.
-
-    If `is_own`, the code raised a `KeyboardInterrupt` by itself: its other tests go on.
 
     Raises:
         KeyboardInterrupt: if the call raised one of them.
     """
     at_a_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
-    is_pressed = raised.kind == "KeyboardInterrupt" and not is_own
-    if is_pressed or (raised.kind == "BdbQuit" and at_a_terminal):
+    if raised.kind == "KeyboardInterrupt" or (raised.kind == "BdbQuit" and at_a_terminal):
         raise KeyboardInterrupt

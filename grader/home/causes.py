@@ -28,7 +28,7 @@ from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compar
 from grader.home.bench import DirectCalls, Home
 from grader.home.failure import Failure
 from grader.home.reimport import CannotCopy
-from grader.home.repair import UNHURRIED, HomeBench, HomeRepair, quietly
+from grader.home.repair import HomeBench, HomeRepair, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
@@ -101,7 +101,6 @@ class FrozenMistakes(Catalogue):
 # The time limit of a call in reruns.
 _CALL_SECONDS = 0.5
 CUT_SHORT = "The search for a line to change stopped early: `pytest --locate` finishes it."
-_NOT_FOUND = "No change of one line that was tried fixes this."
 
 
 class Reasons:
@@ -152,27 +151,13 @@ class Reasons:
             proved, way = self._reason(said.exercise, said.aspect is Aspect.GRADIENTS)
             if not self._is_dependent(failure):
                 self._add(failure, proved, way)
-            is_unhurried = self._patience is UNHURRIED and self._bench is not None
             if not self._is_complete:
                 failure.search = CUT_SHORT
-            elif is_unhurried and not failure.said.places and self._is_tried(said.exercise):
-                failure.search = _NOT_FOUND
         except KeyboardInterrupt:
             failure.search = CUT_SHORT
             raise
         except Exception as problem:  # as in class: it costs words, and never the run
             failure.search = f"The search for a line to change failed ({type(problem).__name__})."
-
-    def _is_tried(self, exercise: str) -> bool:
-        """Returns whether edits were tried for an exercise, and judged as its tests judge.
-
-        They are judged by the reference's answers. Tests of chance pass with other answers.
-        """
-        reran = self._reruns[exercise]
-        seen = {
-            (one.test in reran.failed, is_right(self._known, one)) for one in reran.observations
-        }
-        return (bool(reran.raised) or (True, False) in seen) and (False, False) not in seen
 
     def _is_dependent(self, failure: Failure) -> bool:
         """Returns whether a test depends on earlier calls; if so, says so in the failure."""

@@ -9,11 +9,10 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from grader.core.causes import FailedTest
-from grader.core.text import PlainData
 
 
 @dataclass(eq=False)
-class Failure(PlainData, TerminalRepr):
+class Failure(TerminalRepr):
     """The failure of a test, for `longrepr`: its subject, what was wrong and, if known, why.
 
     `more` follows the text of `said`; `line`, the line to change, comes last. `builds_on` are other

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
 from grader.core.assignment import BadAssignment
 from grader.home.bench import home_bench
 from grader.home.causes import Reasons
-from grader.home.failure import Failure
 from grader.home.repair import QUICK, UNHURRIED
 from grader.home.report import STUB, HomeReport
 from grader.home.summary import Folding, Summary
@@ -45,38 +42,6 @@ class Greeting:
             terminalreporter.write_line(line)
 
 
-_FAILURE = "grader_failure"
-
-
-class SeveralProcesses:
-    """Hands failures from process to process: pytest itself would keep only their text."""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_to_serializable(
-        self, report: pytest.TestReport | pytest.CollectReport
-    ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-        """Adds the failure to the report's data."""
-        data = yield
-        if data is not None and isinstance(report.longrepr, Failure):
-            data[_FAILURE] = json.dumps(report.longrepr.as_json())
-        return data
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_from_serializable(
-        self, data: dict[str, Any]
-    ) -> Generator[
-        None,
-        pytest.TestReport | pytest.CollectReport | None,
-        pytest.TestReport | pytest.CollectReport | None,
-    ]:
-        """Restores the failure from the report's data."""
-        failure = data.pop(_FAILURE, None)
-        report = yield
-        if isinstance(report, pytest.TestReport) and failure is not None:
-            report.longrepr = Failure.from_json(json.loads(failure))
-        return report
-
-
 # The warning takes nine rows; the failure that follows says the same in one.
 _IGNORED_WARNING = "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
 
@@ -107,7 +72,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "report": report,
         "folding": folding,
         "summary": summary,
-        "several-processes": SeveralProcesses(),
         "greeting": Greeting(order),
     }.items():
         config.pluginmanager.register(plugin, f"grader-home-{name}")

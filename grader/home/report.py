@@ -23,7 +23,7 @@ from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
 from grader.testing.exercise import Membership, membership, subject_of
 from grader.testing.outcome import StudentFault, observing, running_a_test
 
-# Names of a report's properties: pytest-xdist hands properties from process to process.
+# Names of a report's properties.
 _EXERCISE, _ASPECT, _NOTE, _MISSING = "exercise", "aspect", "note", "missing"
 # The exercise and the place of the stub that a test met.
 STUB = "stub"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from shutil import get_terminal_size
 
@@ -113,12 +113,6 @@ def in_words(number: int) -> str:
     return f"{points_of(number):.10g}"
 
 
-# Causes with an example; -v shows every failure.
-_MOST_IN_FULL = 3
-# Values of --tb with which pytest shows no failure in full.
-_HEADLINES_ONLY = ("no", "line")
-# The default of -r, pytest's option for its short summary.
-_LISTED_BY_DEFAULT = "fE"
 # Code stands deeper than the text of a failure.
 _INDENT = " " * 4
 # Exercises that a note names.
@@ -141,7 +135,6 @@ class Folding:
         self.verbose = verbose
         self.failures: Failures = {}
         self.printed: dict[str, list[str]] = {}
-        self._reports: list[pytest.TestReport] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
@@ -149,39 +142,23 @@ class Folding:
     ) -> Generator[None, None, None]:
         """Hides failures and warnings while sections are written; the last line counts them."""
         stats = terminalreporter.stats
-        self._reports = list(stats.get("failed", []))
+        failed, warned = stats.get("failed", []), stats.get("warnings", [])
         self.failures = {
-            one.nodeid: one.longrepr for one in self._reports if isinstance(one.longrepr, Failure)
+            one.nodeid: one.longrepr for one in failed if isinstance(one.longrepr, Failure)
         }
         if not self.failures:
             return (yield)
-        which = terminalreporter.config.getoption("showcapture")
-        self.printed = {one.nodeid: list(_printed(one, which)) for one in self._reports}
-        warned = stats.get("warnings", [])
+        self.printed = {
+            one.nodeid: [line for _, text in one.sections for line in printed_in_words(text)]
+            for one in failed
+        }
         if not self.verbose:
-            stats |= {"failed": self._reports_but(self.failures), "warnings": []}
+            others = [one for one in failed if one.nodeid not in self.failures]
+            stats |= {"failed": others, "warnings": []}
         try:
             return (yield)
         finally:
-            stats |= {"failed": self._reports, "warnings": warned}
-
-    def unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Lets pytest's short summary list failures only if -r or -v asks: causes stand above."""
-        if not self.failures:
-            return
-        is_default = terminalreporter.config.getoption("reportchars") == _LISTED_BY_DEFAULT
-        hidden = self.failures if is_default and not self.verbose else ()
-        terminalreporter.stats["failed"] = self._reports_but(hidden)
-
-    def _reports_but(self, hidden: Container[str]) -> list[pytest.TestReport]:
-        return [one for one in self._reports if one.nodeid not in hidden]
-
-
-def _printed(report: pytest.TestReport, which: str) -> Iterator[str]:
-    """Yields the last lines of a test's output, if --show-capture allows."""
-    for name, text in report.sections:
-        if which == "all" or which in name:
-            yield from printed_in_words(text)
+            stats |= {"failed": failed, "warnings": warned}
 
 
 @dataclass(eq=False)
@@ -199,11 +176,9 @@ class Summary:
         failures, verbose = self.folding.failures, self.folding.verbose
         builds_on = {one.said.exercise: one.builds_on for one in failures.values()}
         found = causes((one.said for one in failures.values()), self.order, builds_on)
-        shown = terminalreporter.config.getoption("tbstyle")
-        in_full = not verbose and shown not in _HEADLINES_ONLY
         if found:
             terminalreporter.section(counted(found))
-            for line, style in _told(found, failures, self.folding.printed, in_full):
+            for line, style in _told(found, failures, self.folding.printed, not verbose):
                 _show(terminalreporter, line, style)
         if self.exercise_counts:
             terminalreporter.section("exercises")
@@ -213,7 +188,6 @@ class Summary:
                 below += ["", remark]
             for line in (*table(self.exercise_counts, all_rows), *below):
                 _show(terminalreporter, line)
-        self.folding.unfold(terminalreporter)
 
     def _noted(self) -> Iterator[str]:
         """Yields the notes on exercises, which belong to no failure."""
@@ -253,7 +227,7 @@ def _show(terminalreporter: pytest.TerminalReporter, text: str, style: str = "")
 def _told(
     found: Sequence[Cause], failures: Failures, printed: Mapping[str, list[str]], in_full: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yields lines, each with its style: causes with their hints, the first ones with an example.
+    """Yields lines, each with its style: causes with their hints, the first with an example.
 
     The first cause without a line says how the search for lines ended.
     """
@@ -267,7 +241,7 @@ def _told(
         if in_full and cause.hint:
             yield f"Hint: {cause.hint}" if cause.mistake is not None else cause.hint, "yellow"
         if in_full:
-            details = _example(cause, failures, printed) if number <= _MOST_IN_FULL else ()
+            details = _example(cause, failures, printed) if number == 1 else ()
             yield from ((line, "") for line in (*details, *_extent(cause)))
         if cause is searched:
             yield failures[cause.shown.id].search, ""

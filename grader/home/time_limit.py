@@ -19,7 +19,7 @@ from grader.core.wire.records import Line
 from grader.explain.deadline import still_running, what_runs
 from grader.testing.outcome import StudentFault
 from grader.worker.observing.lines import OwnLines
-from grader.worker.trials.alarm import ring_soon, ringing
+from grader.worker.trials.alarm import ringing
 
 # The share of the limit after a function hung once, halved each further time; its minimum.
 _SHARE, _LEAST_SECONDS = 0.2, 0.5
@@ -51,7 +51,6 @@ class _Running:
     began: float
     place: Line | None = None
     is_known: bool = False
-    is_interrupted: bool = False
     took: float = 0.0
     modules: int = 0
 
@@ -82,57 +81,35 @@ class Limit:
         """Returns the result of a call.
 
         Raises:
-            StudentFault: if it took too long, even if it swallowed the exception that ended it.
-            KeyboardInterrupt: at Ctrl-C, even if it swallowed that.
+            StudentFault: if it took too long.
         """
         if not self._is_kept:
             return make()
         running = _Running(own_time(), modules=len(sys.modules))
-        trace = sys.gettrace()
         self._running = running
         first = min(_LEAST_SECONDS, self._seconds) if self._hung else self._seconds
         result: Result | None = None
         try:
-            with ringing(self._ring, self._interrupt, first):
+            with ringing(self._ring, signal.default_int_handler, first):
                 result = make()
         except TimeLimitExceeded:
             pass
         finally:
             self._running = None
-            was_ended = running.place is not None or running.is_interrupted
-            if sys.gettrace() is not trace and was_ended:
-                sys.settrace(trace)
-        if running.is_interrupted:
-            raise KeyboardInterrupt
         if running.place is not None:
             raise _fault(running)
         return cast(Result, result)
-
-    @property
-    def sees_ctrl_c(self) -> bool:
-        """Returns whether `call` tells Ctrl-C from an exception that the called code raises."""
-        return self._is_kept and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
     @property
     def _is_kept(self) -> bool:
         is_main = threading.current_thread() is threading.main_thread()
         return bool(self._seconds) and is_main
 
-    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        """Raises Ctrl-C, and again at each tick if the code swallows the exception."""
-        if self._running is not None:
-            self._running.is_interrupted = True
-            ring_soon()
-        raise KeyboardInterrupt
-
     def _ring(self, _number: int, frame: FrameType | None) -> None:
         running = self._running
         own = self._own_frames(frame)
         if running is None or not own:
             return
-        if running.is_interrupted:
-            _insist(own, KeyboardInterrupt)
-            raise KeyboardInterrupt
         if self._heeds_debuggers and is_debugged():
             self._running = None
             return
@@ -147,8 +124,6 @@ class Limit:
             told = next((one for one in own if one.f_lineno), own[0])
             running.is_known = told.f_code in self._hung
             running.place = self._place(told)
-        else:
-            _insist(own, TimeLimitExceeded)
         raise TimeLimitExceeded
 
     def _allowed(self, frames: Iterable[FrameType]) -> float:
@@ -186,22 +161,6 @@ def is_debugged() -> bool:
     monitoring = getattr(sys, "monitoring", None)
     registered = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID)
     return bool(registered) or any(part.lstrip("_").startswith(_DEBUGGERS) for part in parts)
-
-
-def _insist(frames: Iterable[FrameType], raised: type[BaseException]) -> None:
-    """Makes the next line of any of these functions raise too, in case one handles the exception.
-
-    Otherwise a loop around a `try` could swallow every exception and go on.
-    """
-
-    def raise_again(_frame: FrameType, event: str, _argument: object) -> object:
-        if event == "line":
-            raise raised
-        return raise_again
-
-    for frame in frames:
-        frame.f_trace = raise_again
-    sys.settrace(lambda *_: None)
 
 
 def _fault(running: _Running) -> StudentFault:

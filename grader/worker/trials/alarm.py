@@ -68,12 +68,6 @@ def _knock(ended: threading.Event) -> None:
         _thread.interrupt_main(_SIGNAL)
 
 
-def ring_soon() -> None:
-    """Has a ringing timer ring at the next tick; a thread rings at each tick anyway."""
-    if _HAS_TIMERS:
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
-
-
 class Alarm:
     """An alarm that raises in the main thread, while it is held, after the time that was set.
 

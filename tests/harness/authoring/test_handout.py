@@ -258,7 +258,7 @@ def test_an_untouched_handout_names_the_first_exercise(mine, pytest_in):
 
 
 def test_a_run_without_failures_names_the_next_exercise(mine, pytest_in):
-    """Several test processes may share the run. A run with a failure names no next exercise."""
+    """A run with a failure names no next exercise."""
     warmup = mine / "assignment" / "warmup.py"
     begun = warmup.read_text()
     right = begun.replace(
@@ -267,7 +267,7 @@ def test_a_run_without_failures_names_the_next_exercise(mine, pytest_in):
     assert right != begun
     warmup.write_text(right)
     first = [f"tests/public/test_{name}.py" for name in ("softmax", "simple_self_attention")]
-    printed = pytest_in(mine, "-n", "2", *first)
+    printed = pytest_in(mine, *first)
     assert "Next: run_simple_self_attention (assignment/warmup.py" in printed
     warmup.write_text(right.replace("softmax(dim)", "softmax(0)"))
     assert "Next:" not in pytest_in(mine, "tests/public/test_softmax.py")

@@ -56,7 +56,6 @@ def test_a_mistake_in_a_shared_helper_is_one_cause():
     assert cause.exercises == ("run_weights", "run_attention")
     assert cause.shown.exercise == "run_weights"
     assert (cause.id, cause.hint) == ("mask-inverted", "What does True stand for here?")
-    assert cause.extent == "3 failures in 2 exercises"
     assert counted([cause]) == "3 failures of 1 kind"
     assert cause.headline == (
         "run_weights: your mask works the wrong way round: what it allows is hidden "
@@ -206,28 +205,6 @@ def test_the_same_error_in_two_exercises_is_one_cause_with_two_places():
     assert one_cause(*raised).headline == (
         "run_mask: IndexError: Dimension out of range (a.py:3; a.py:9)"
     )
-
-
-def test_calls_with_wrong_arguments_for_one_function_are_one_cause():
-    """The places of the calls and Python's words for each do not matter."""
-    said = (
-        "TypeError: {} (a.py:{line})\n    return rope({line})\nwith x = float32[2]\n"
-        "rope was given more than it takes: it is rope(x, theta) in b.py:{defined}."
-    )
-    raised = [
-        failed(
-            name,
-            status=Status.ERROR,
-            message=said.format(f"rope() takes {line} arguments", line=line, defined=7),
-            places=(("a.py", line),),
-        )
-        for line, name in enumerate(ORDER, 1)
-    ]
-    assert one_cause(*raised).lines == "a.py:1; a.py:2; a.py:3"
-    elsewhere = dataclasses.replace(
-        raised[1], message=said.format("rope() takes 5 arguments", line=2, defined=8)
-    )
-    assert len(causes([raised[0], elsewhere], ORDER)) == 2
 
 
 def test_the_same_fault_in_a_dependent_exercise_is_no_second_cause():
@@ -430,9 +407,3 @@ def test_tests_without_time_left_belong_to_the_cause_that_hung():
         failed("run_rope", **late),
     )
     assert cause.sentence == hung["message"]
-
-
-def test_missing_exercises_count_tests_and_not_failures():
-    """A test of a missing exercise has not failed yet."""
-    missing = [failed(name, status=Status.MISSING, message="") for name in ORDER[:2]]
-    assert one_cause(*missing).extent == "2 tests in 2 exercises"

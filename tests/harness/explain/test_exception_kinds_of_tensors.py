@@ -49,7 +49,6 @@ BATCHES = (
     "got: [{}, {}]."
 )
 SUMS = "A matrix product sums over the last axis of the left tensor"
-TURNED = "transpose(-2, -1) swaps the last two axes, however many there are before them."
 
 
 @pytest.mark.parametrize(

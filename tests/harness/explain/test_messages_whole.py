@@ -116,10 +116,6 @@ def test_a_long_text_of_an_exception_is_cut_between_words():
     assert headline == f"E: {'word ' * 39}that … {'left out ' * 10}end"
 
 
-class Snapshot:
-    """An object that torch.load refuses."""
-
-
 @pytest.mark.parametrize(("column", "caret"), [(0, None), (1, 0), (8, 7), (9, 8), (10, None)])
 def test_a_caret_stands_below_the_column_of_a_syntax_error(column, caret):
     """The column may be one behind the line, and no further."""

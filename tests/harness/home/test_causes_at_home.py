@@ -82,11 +82,11 @@ def assert_full_explanation(slip: Slip, *texts: str) -> None:
 def test_one_failing_test_shows_sentence_hint_and_line_in_every_output(with_slip, name):
     """The terminal, JUnit's XML and an editor's panel all have the sentence, the hint and the line.
 
-    The runs use a test's id, `-x`, `--lf` or several processes; each slip is tried in two of these
-    ways. `--locate` waits for the line however busy the machine is.
+    The runs use a test's id, `-x` or `--lf`; each slip is tried in one or two of these ways.
+    `--locate` waits for the line however busy the machine is.
     """
     run, slip, folder = with_slip(name), SLIPS[name], with_slip.folder
-    ways = ((["-x"], ["--lf"]), ([slip.test], ["-n", "2", slip.test]))
+    ways = ((["-x"], ["--lf"]), ([slip.test],))
     for options in ways[[*SLIPS].index(name) % len(ways)]:
         printed = run("--locate", *options).stdout
         assert "1 failed" in printed, printed
@@ -126,18 +126,15 @@ def test_the_root_exercise_is_printed_first(with_slip):
     rest_slow(
         [
             (["-v"], 34, 34),
-            (["-rf"], 0, 34),
-            (["-rN"], 0, 0),
-            (["--tb=no"], 0, 0),
             (["-q"], 0, 0),
         ],
-        3,
+        1,
         rows=True,
     ),
     ids=str,
 )
-def test_pytest_options_still_control_the_listed_failures(with_slip, options, headings, listed):
-    """`-v` shows every failure, `-rf` lists all names, and `--tb=no` shows none in full."""
+def test_failures_are_listed_one_by_one_if_asked(with_slip, options, headings, listed):
+    """`-v` shows every failure; without it, the causes stand for them."""
     lines = with_slip("mask-inverted")("--locate", *options).stdout.splitlines()
     assert sum(line.startswith("____") for line in lines) == headings
     assert sum(line.startswith("FAILED ") for line in lines) == listed
@@ -145,7 +142,7 @@ def test_pytest_options_still_control_the_listed_failures(with_slip, options, he
     headline = "run_attention_weights: your mask works the wrong way round"
     assert sum(line.startswith(headline) for line in lines) == 1
     in_full = sum("Hint: Does True in a mask" in line for line in lines)
-    assert in_full == (0 if options == ["--tb=no"] else headings or 1)
+    assert in_full == (headings or 1)
     assert any(line.strip("= ").startswith("34 failed, 56 passed") for line in lines)
 
 

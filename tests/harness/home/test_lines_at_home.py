@@ -216,16 +216,6 @@ def test_the_fixed_line_is_shown_if_the_author_allows_it(at_home):
     assert "For example:\n        y = scaled(x, 2)" in at_home(VALUE, "--locate")
 
 
-@pytest.mark.slow
-def test_several_pytest_processes_name_the_same_line(at_home):
-    """A student may have installed pytest-xdist."""
-    alone, among_several = (
-        at_home(EXCEPTION, "-v", "--locate", *more) for more in ([], ["-n", "2"])
-    )
-    told = [printed.count(line_sentence(EXCEPTION)) for printed in (alone, among_several)]
-    assert told == [2, 2]
-
-
 def test_a_loop_that_an_edit_makes_endless_is_ended(at_home):
     """The run goes on without a long wait, and later edits are tried."""
     assert line_sentence(ENDLESS) in at_home(ENDLESS, "--locate")

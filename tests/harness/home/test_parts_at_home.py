@@ -23,7 +23,7 @@ from grader.explain.mistakes.prediction import Numbers, row_of
 from grader.home.bench import DirectCalls
 from grader.home.causes import CUT_SHORT, FrozenMistakes, Reasons
 from grader.home.failure import Failure
-from grader.home.plugin import Greeting, SeveralProcesses
+from grader.home.plugin import Greeting
 from grader.home.reimport import CannotCopy, Reimport
 from grader.home.repair import QUICK, quietly
 from grader.home.summary import ExerciseCounts, Folding, Summary, in_all, not_in_table, table
@@ -70,34 +70,6 @@ def test_a_failure_is_a_paragraph_from_the_headline_to_the_line() -> None:
     assert [*unnamed.lines()] == ["wrong", "Check."]
     for one, first in ((failure, "Doubles."), (unnamed, "wrong")):
         assert str(one).splitlines()[0] == first
-
-
-@pytest.mark.parametrize("mistake", [TRIPLED, None])
-def test_a_failure_crosses_between_processes_of_pytest(mistake: Diagnosis | None) -> None:
-    """Pytest itself would keep only the text, from which no cause could be told."""
-    said = FailedTest("t", "run_x", Status.ERROR, "wrong", Aspect.VALUES, mistake, (("a.py", 3),))
-    failure = Failure("Doubles.", said, ("t.py", 7), ["m"], "line", ["run_y"], "no line")
-    crossing = SeveralProcesses()
-    report = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", failure, "call")
-
-    def through(hook: Any, result: object) -> Any:
-        """Returns the result of a wrapper around a hook with a result."""
-        next(hook)
-        try:
-            hook.send(result)
-        except StopIteration as ended:
-            return ended.value
-
-    data = through(crossing.pytest_report_to_serializable(report), {"outcome": "failed"})
-    assert data.keys() == {"outcome", "grader_failure"}
-    arrived = pytest.TestReport("t", ("t.py", 7, "t"), {}, "failed", "a text", "call")
-    back = through(crossing.pytest_report_from_serializable(data), arrived)
-    assert vars(back.longrepr) == vars(failure)
-    passed = pytest.TestReport("t", ("t.py", 7, "t"), {}, "passed", None, "call")
-    data = through(crossing.pytest_report_to_serializable(passed), {})
-    assert data == {}
-    assert through(crossing.pytest_report_to_serializable(report), None) is None
-    assert through(crossing.pytest_report_from_serializable(data), passed).longrepr is None
 
 
 def counts(*tests: tuple[str, bool, int]) -> ExerciseCounts:
@@ -397,7 +369,7 @@ def test_a_search_that_ended_with_a_repair_that_proves_nothing_is_incomplete(unp
     assert reasons._is_complete is not unproved
 
 
-def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
+def summed_up(root: Path, *failed: FailedTest) -> str:
     """Returns what the end of a run prints about failures whose search stopped early."""
     folding = Folding(verbose=False)
     for said in failed:
@@ -407,7 +379,7 @@ def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
     terminal = SimpleNamespace(
         write_line=lambda line, **_: written.append(line),
         section=lambda _: None,
-        config=SimpleNamespace(getoption=lambda _: shown, rootpath=root),
+        config=SimpleNamespace(rootpath=root),
         stats={},
     )
     names = [said.exercise for said in failed]
@@ -415,16 +387,15 @@ def summed_up(root: Path, shown: str, *failed: FailedTest) -> str:
     return "\n".join(written)
 
 
-@pytest.mark.parametrize("shown", ["auto", "line"])
 def test_a_search_that_stopped_early_is_told_once_at_the_first_cause_without_a_line(
-    tmp_path, shown
+    tmp_path,
 ):
     """The student learns there that more is to be found."""
     failed = [
         FailedTest(f"t.py::{name}", name, Status.FAILED, f"{name} is off", places=place)
         for name, place in {"run_a": (("a.py", 3),), "run_b": (), "run_c": ()}.items()
     ]
-    text = summed_up(tmp_path, shown, *failed)
+    text = summed_up(tmp_path, *failed)
     assert text.count("`pytest --locate` finishes it") == 1
     assert text.index("run_b is off") < text.index("stopped early") < text.index("run_c is off")
 
@@ -432,5 +403,5 @@ def test_a_search_that_stopped_early_is_told_once_at_the_first_cause_without_a_l
 def test_a_test_is_named_whole_if_its_parameter_holds_colons(tmp_path):
     """The name is what pytest takes after `-k` or the file."""
     said = FailedTest("t.py::test_it[a::b]", "run_a", Status.FAILED, "wrong\n  more")
-    lines = [line.strip() for line in summed_up(tmp_path, "auto", said).splitlines()]
+    lines = [line.strip() for line in summed_up(tmp_path, said).splitlines()]
     assert "test_it[a::b]:" in lines

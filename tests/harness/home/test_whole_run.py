@@ -62,8 +62,6 @@ test_doubles[(2, 3)]: Every number is doubled.
 Fails 3 tests in 1 exercise: `pytest -v` shows each.
 
 2. run_count: the result is 1: 6 was expected
-test_counts: The numbers are counted.
-No change of one line that was tried fixes this.
 = exercises =
 run_double  0 of 3 passed, 0 of 3.5 points
 run_count   0 of 1 passed, 0 of 1 points
@@ -107,40 +105,6 @@ def test_without_a_known_mistake_the_line_is_told(at_home: AtHome) -> None:
     printing = at_home("--locate", double=said, above=HELPER).report
     assert printing.count("said") == 1
     assert "    Printed just before:\n        | said\n" in printing
-
-
-OF_CHANCE = """
-import torch
-from grader.testing import exercise
-
-@exercise("run_double")
-def test_noise(student, reference, draw):
-    '''The numbers differ.'''
-    assert student(draw(2, 3)).unique().numel() == 6
-
-@exercise("run_double")
-def test_mean(student, reference, draw):
-    '''Some numbers are negative.'''
-    assert (student(draw(7)) < 0).any(), "no number is negative"
-"""
-NOISE = "return torch.randn(x.shape, generator=torch.Generator().manual_seed(1))"
-
-
-def test_a_search_that_the_answers_of_the_reference_cannot_judge_claims_nothing(
-    at_home: AtHome,
-) -> None:
-    """Noise passes in float32, and the reference draws its own in float64."""
-    tests = at_home.folder / "tests/public/test_tiny.py"
-    tests.write_text(OF_CHANCE)
-    shapes = {"test_noise": (2, 3), "test_mean": (7,)}
-    cases = {
-        name: frozen(torch.neg, 1, *shape, known=[torch.neg]) for name, shape in shapes.items()
-    }
-    freeze(fixture_file(tests), FrozenModule(cases, {"run_double": [""]}, {}))
-    ran = at_home("--locate", double=f"{NOISE}.abs()")
-    assert "run_double: no number is negative" in ran
-    assert "run_double  1 of 2 passed" in ran
-    assert "that was tried" not in ran
 
 
 def test_a_damaged_fixture_is_named_in_place_of_a_traceback(at_home: AtHome) -> None:
@@ -301,13 +265,6 @@ Fails 2 tests in 1 exercise: `pytest -v` shows each.
 
 2. run_double: ValueError: not enough values to unpack (expected 2, got 1) \
 (assignment/__init__.py:4)
-test_doubles_a_row: A row is doubled too.
-        rows, columns = x.shape
-        with x = float32[7]
-    The line takes a shape of exactly 2 axes apart, and x has 1 here. The last one alone \
-(x.shape[-1]) is there with any number of leading axes.
-    The test called run_double(x=float32[7]).
-    Still fails after one change of assignment/__init__.py:5 that fixes other tests.
 """
 
 
@@ -336,7 +293,6 @@ def test_no_line_is_told_of_code_that_cannot_be_imported_twice(at_home: AtHome) 
     )
     for absent in ("fixes all failed tests", "`pytest --locate`", "Traceback", "AssertionError"):
         assert absent not in report
-    assert "No change of one line" not in report
 
 
 def test_code_that_cannot_be_imported_is_told_once(at_home: AtHome) -> None:
@@ -433,18 +389,3 @@ def test_a_test_that_breaks_is_no_fault_of_the_student(at_home: AtHome) -> None:
         "\nassert 1 == 2\n",
     ):
         assert said in ran
-
-
-@pytest.mark.parametrize(
-    ("options", "listed", "hints"),
-    [(["--tb=line"], 0, 0), (["-rf"], 3, 1)],
-    ids=str,
-)
-def test_options_of_pytest_decide_what_is_listed(
-    at_home: AtHome, options: list[str], listed: int, hints: int
-) -> None:
-    """Without `-v` each cause is told once, and its headline always."""
-    report = at_home(*options, double="return 3 * x").report
-    assert report.count("FAILED tests/public/test_tiny.py::test_doubles") == listed
-    assert report.count("Hint: ") == hints
-    assert report.count("run_double: every number is tripled") == 1 + listed
