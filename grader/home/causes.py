@@ -148,7 +148,7 @@ class Reasons:
             if not self._begun:
                 self._begun = True
                 self._begin(item)
-            proved, way = self._reason(said.exercise, said.aspect is Aspect.GRADIENTS)
+            proved, way = self._reason(said.exercise)
             if not self._is_dependent(failure):
                 self._add(failure, proved, way)
             if not self._is_complete:
@@ -244,13 +244,11 @@ class Reasons:
             }
             self._repair = HomeRepair(self._bench, self._known, asked, self._patience)
 
-    def _reason(
-        self, exercise: str, of_gradients: bool
-    ) -> tuple[Proved | None, StepComparison | None]:
+    def _reason(self, exercise: str) -> tuple[Proved | None, StepComparison | None]:
         """Returns the proof of an exercise's repair or, without one, its steps."""
         repaired, proved = None, None
         if self._repair is not None:
-            repaired = self._repair.of(exercise, of_gradients)
+            repaired = self._repair.of(exercise)
             if exercise not in self._builds_on:
                 failing = [*self._builds_on]
                 self._builds_on[exercise] = self._repair.roots_of(exercise, failing)

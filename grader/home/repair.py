@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import itertools
 import pdb
@@ -23,7 +22,7 @@ from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, received
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.repair.choice import Line, RepairedExercise, gradient_repair
+from grader.explain.repair.choice import Line, RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import ExerciseRepair
 from grader.explain.repair.questions import CheckedCall, telling
@@ -74,22 +73,17 @@ class HomeRepair:
         self._passed: dict[str, set[Line]] = {}
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
         self.ignored = self._repairs.ignored
-        self._of_gradients = functools.cache(functools.partial(gradient_repair, bench.sources))
         self.is_complete = True
         self.cut_short: set[str] = set()
 
-    def of(self, exercise: str, of_gradients: bool = False) -> RepairedExercise | None:
+    def of(self, exercise: str) -> RepairedExercise | None:
         """Returns the repair of an exercise. Exercises that share its lines come first.
-
-        If no answer is wrong, it is a repair `of_gradients`, or there is none.
 
         Raises:
             KeyboardInterrupt: at Ctrl-C.
         """
-        if not _can_be_stopped():
+        if not _can_be_stopped() or exercise not in self._wrong:
             return None
-        if exercise not in self._wrong:
-            return self._of_gradients(exercise) if of_gradients else None
         if exercise not in self._repairs.chosen:
             self._end = own_time() + self._left.seconds
             try:

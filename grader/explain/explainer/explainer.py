@@ -198,9 +198,8 @@ class Explainer:
             name: [one for one in own if not depends.holds(one.question)]
             for name, own in self._asked(statuses, seen).items()
         }
-        wrong, tests = self._wrong(statuses, seen, depends), self._suite.tests
-        aspects = {name: {tests[test].aspect for test in own} for name, own in wrong.items()}
-        repaired = workshop.repaired(self._mistakes, asked, aspects, deadline)
+        wrong = self._wrong(statuses, seen, depends)
+        repaired = workshop.repaired(self._mistakes, asked, deadline)
         sharing = {name: self._suite.foundations.sharing_with(name) for name in repaired}
         kept = {name: self._judged(own, statuses, passed=True) for name, own in sharing.items()}
         left = {name: {*self._judged([name], statuses, False)} - wrong[name] for name in wrong}

@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from grader.core.evidence import Repair
 from grader.core.submission import Submission
-from grader.core.verdict import Aspect, Status
+from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.trials import Outcomes, Trials
 from grader.explain.deadline import Deadline
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.repair.choice import RepairedExercise, gradient_repair
+from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import (
     Changes,
@@ -176,15 +176,13 @@ class RepairWorkshop:
         self,
         catalogue: Catalogue,
         asked: Mapping[str, Sequence[CheckedCall]],
-        wrong: Mapping[str, Collection[Aspect]],
         deadline: Deadline,
     ) -> dict[str, RepairedExercise]:
         """Returns the repair of each exercise that has one.
 
-        `asked` holds, by exercise, the calls whose right answer is known, and `wrong` the aspects
-        of its failed tests. An edit that fixes one exercise is also proven on the exercises that
-        build on it. If only gradients are wrong, not answers, a part may be cut from the graph.
-        Each wrong exercise may take its part of the time that the ones before it left.
+        `asked` holds, by exercise, the calls whose right answer is known. An edit that fixes one
+        exercise is also proven on the exercises that build on it. Each wrong exercise may take its
+        part of the time that the ones before it left.
         """
         every = [one for own in asked.values() for one in own]
         waiting = [name for name, own in asked.items() if not all(one.right for one in own)]
@@ -203,13 +201,7 @@ class RepairWorkshop:
         with contextlib.suppress(WorkerLost):
             while not deadline.passed and (attempt := next(attempts, None)) is not None:
                 self.repairs.append(self._noted(attempt))
-        found = {name: one for name, one in repair.chosen.items() if one is not None}
-        for exercise, aspects in wrong.items() if not deadline.passed else ():
-            is_right = all(one.right for one in asked.get(exercise, ()))
-            if is_right and Aspect.GRADIENTS in aspects and exercise not in found:
-                choice = gradient_repair(self._sources, exercise)
-                found |= {} if choice is None else {exercise: choice}
-        return found
+        return {name: one for name, one in repair.chosen.items() if one is not None}
 
     def proved(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,6 @@ from grader.explain.line_words import proof, subject_in_words, suspicion
 from grader.explain.repair.ranking import weight_of
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
-from grader.explain.rewriting.generation import edits_of
 
 # Two lines are told if the weights of their best edits differ by at most this.
 _ABOUT_THE_SAME = 0.35
@@ -22,9 +20,9 @@ _MOST_EQUAL = 3
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
 _MOST_SPARES = 8
-# Calls, attributes and contexts without gradients, and how many of them are tried.
-_CUT = re.compile(r"\.(?:detach|item|data|numpy|tolist)\b|\b(?:no_grad|inference_mode)\b")
-_MOST_CUTS = 6
+# The kind of edit that drops a condition, and the kinds that change one.
+_DROPS = "condition-dropped"
+_ASKS = frozenset({"condition", "comparison", "negation-dropped"})
 # A heavier edit is not a plain slip: it is held back while exercises on its lines stay wrong.
 _PLAIN = 1.3
 
@@ -93,8 +91,7 @@ def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedE
     if not able:
         return None
     most = max(map(_fixed, able))
-    likely = ((weight_of(one.made, sources), one) for one in able if _fixed(one) == most)
-    weighed = sorted(likely, key=lambda pair: pair[0])
+    weighed = _weighed([one for one in able if _fixed(one) == most], sources)
     first = _choice(weighed, sources)
     if first is None:
         return None
@@ -132,21 +129,26 @@ def _choice(
     return replace(found, others=tuple(map(found.at, spares)))
 
 
-def gradient_repair(sources: EditableSources, exercise: str) -> RepairedExercise | None:
-    """Returns a repair, to be proved, that takes out what cuts a value from autograd's graph."""
-    places: list[Place] = []
-    for file, text in sources.texts.items():
-        lines = {number for number, line in enumerate(text.split("\n"), 1) if _CUT.search(line)}
-        edits = edits_of(text, lines, slips=sources.slips) if lines else ()
-        for made in (FileEdit(file, one) for one in edits if len(one.lines) == 1):
-            pieces = made.edit.replacements
-            cuts = sum(len(_CUT.findall(text[one.start : one.end])) for one in pieces)
-            if cuts > sum(len(_CUT.findall(one.text)) for one in pieces):
-                places.append(_place(made, sources))
-    if not places:
-        return None
-    found = RepairedExercise((places[0],), frozenset({exercise}), is_plain=True)
-    return replace(found, others=tuple(map(found.at, places[1 : _MOST_CUTS + 1])))
+def _weighed(
+    repairs: Sequence[RepairEdit], sources: EditableSources
+) -> list[tuple[float, RepairEdit]]:
+    """Returns the repairs by weight, the lightest first.
+
+    If dropping a condition also fixes the exercise, negating it only steers calls around the
+    fault. An edit that changes such a condition weighs at least as much as one that drops it.
+    Lines with `None` are an exception: tests often pass an optional argument always, or never.
+    """
+    weights = [weight_of(one.made, sources) for one in repairs]
+    drops: dict[Line, float] = {}
+    for weight, one in zip(weights, repairs, strict=True):
+        line = _line(one)
+        if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
+            drops[line] = min(weight, drops.get(line, weight))
+    found = [
+        (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
+        for weight, one in zip(weights, repairs, strict=True)
+    ]
+    return sorted(found, key=lambda pair: pair[0])
 
 
 def _line(repair: RepairEdit) -> Line:

@@ -188,7 +188,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("positions", "theta ** (-i / d_k)", "theta ** (i / d_k)"),
         ("positions", "even * cos - odd * sin", "even * cos + odd * sin"),
         ("positions", "pos / 10000 **", "pos * 10000 **"),
-        ("positions", "total += 3 * d_out", "total = 3 * d_out"),
     ],
     "a name": [
         ("attention", "return weights @ v", "return weights @ k"),
@@ -196,7 +195,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("attention", "math.sqrt(d_k)", "math.sqrt(64)"),
         ("attention", "exps.sum(dim=dim", "exps.sum(dim=-1"),
         ("heads", "self.k_proj(x)", "self.q_proj(x)"),
-        ("heads", "self.q_proj.weight.data = q", "self.q_proj.data = q"),
         ("heads", "/ self.d_head ** 0.5", "/ self.num_heads ** 0.5"),
         ("positions", "first = even * cos - odd * sin", "first = even * sin - odd * sin"),
         ("positions", "return table", "return wave"),

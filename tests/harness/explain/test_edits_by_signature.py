@@ -126,9 +126,6 @@ SLIPS = {
         ("math.sqrt(width // heads)", "math.sqrt(width)"),
         ("tempered(scores, d_k ** 0.5)", "tempered(scores, d_k)"),
     ],
-    "a method that is a mode": [
-        ("if not self.training:", "if not self.train:"),
-    ],
     "a missing option that turns the order around": [
         ("dim=-1, descending=True", "dim=-1"),
     ],

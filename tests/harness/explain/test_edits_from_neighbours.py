@@ -191,9 +191,6 @@ SLIPS = {
     "a step done to one of two variables": [
         ("q, k = turn(q), turn(k)", "q = turn(q)", "q = turn(q); k = turn(k)"),
     ],
-    "modes": [
-        ("self.drop.train(training)", "self.drop.eval()"),
-    ],
 }
 
 

@@ -192,9 +192,6 @@ SLIPS = {
             "forward(x, positions=positions, is_causal=True)",
         ),
     ],
-    "one value of a pair": [
-        ("keepdim=True).values", "keepdim=True)"),
-    ],
     "which size is given": [
         ("Tables.of(d_model // num_heads", "Tables.of(d_model"),
     ],
@@ -205,17 +202,11 @@ SLIPS = {
         ("flags, positions=positions)", "flags)", "flags, positions=positions)"),
         ("hidden=opened(mask)) @ v", "hidden=mask) @ v"),
     ],
-    "an axis too many": [
-        (".bool().squeeze(0)", ".bool()"),
-    ],
     "a scale beside a product of two names": [
         ("q @ turned / dk ** 0.5", "q @ turned", "(q @ turned) / dk ** 0.5"),
     ],
     "a weight that nothing loads": [
         ("y @ o_weight.T", "y"),
-    ],
-    "a default that is said to be None": [
-        ("float | None = None", "float | None = 1.0"),
     ],
     "a second name for what was to be another": [
         ("turned = x.transpose(-2, -1)", "turned = x"),

@@ -219,9 +219,6 @@ SLIPS = {
     "how far an exponent reaches": [
         ("base ** (-1 * count / width)", "base ** -1 * count / width"),
     ],
-    "the counted quantity": [
-        ("p.numel() for p", "p.shape[0] for p"),
-    ],
     "the variables of two loops": [
         ("row / (100.0 ** (column / width))", "column / (100.0 ** (row / width))"),
     ],

@@ -104,12 +104,9 @@ def table(n, angles):
 # produces.
 SLIPS: dict[str, list[tuple[str, ...]]] = {
     "the argument of a call": [
-        ("F.softmax(scores + bias, dim=-1)", "F.softmax(scores, dim=-1) + bias"),
-        ("i * o + (o if bias else 0)", "i * o + o if bias else 0"),
         (".flatten(-2)", ".flatten(-2)[0]", ".flatten(-2)"),
     ],
     "like things in a statement": [
-        ("(-b, a)", "(b, -a)"),
         ("x[..., 0::2], x[..., 1::2]", "x[..., 1::2], x[..., 0::2]"),
     ],
     "a value that is never read": [

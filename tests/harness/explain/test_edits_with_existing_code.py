@@ -139,7 +139,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("softmax(scores(q, k, mask), -1)", "softmax(scores(q, k, None), -1)"),
         ("w = weights[head]", "w = weights[0]"),
         ("softmax(hide(s, mask), dim)", "softmax(hide(s, mask), -1)"),
-        ("mask=None, scale=None", "mask=None, scale=1.0"),
         ("found = q @ k.mT / width", "found = q @ k.mT / 8"),
     ],
     "a call that is done elsewhere": [
@@ -153,7 +152,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("raised = (x - top).exp()", "raised = x - top"),
         ("raised = (x - top).exp()", "raised = x.exp()"),
         ("width = q.size(-1) ** 0.5", "width = q.size(-1)"),
-        ("d_head = x.shape[-1] // heads", "d_head = x.shape[-1]"),
         ("weights * keep / (1 - rate)", "weights * keep / rate"),
         (
             "top = x.amax(dim, keepdim=True)",

@@ -95,6 +95,11 @@ def test_a_wrong_condition_is_named(sources):
     assert choice.places[0].source == "elif least > 1:"
 
 
+def test_a_condition_that_only_guards_wrong_code_is_not_named(sources):
+    """If the program is right without the condition, the error is in the code behind it."""
+    assert chosen(edits_producing(CONTRARY, DROPPED), sources) is None
+
+
 def test_an_edit_that_also_fixes_tests_of_precision_comes_first(sources):
     """A lighter edit may get the values right, and be unstable with large inputs."""
     lighter, stable = edits_producing("found = parts[0] * 2", "middle = length * 2")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ import torch
 
 from grader.explain.rewriting.slips import HANDED_OUT
 from grader.home import causes
-from grader.testing.cases import FrozenModule, FrozenTest, fixture_file, freeze
-from tests.harness.conftest import write_files
-from tests.harness.home_runs import MISTAKES, AtHome, frozen
+from tests.harness.home_runs import AtHome
 
 pytestmark = pytest.mark.unit
 
@@ -305,40 +302,6 @@ def test_code_that_cannot_be_imported_is_told_once(at_home: AtHome) -> None:
         "ERROR: your code cannot be imported: SyntaxError: '(' was never closed "
         "(assignment/__init__.py:4)\n    return (x\n           ^\n\n"
     )
-
-
-SLOPE = """
-import torch
-from grader.testing import assert_gradients_match, assert_matches, exercise
-
-@exercise("run_double", aspect="gradients")
-def test_slope(student, reference, draw):
-    '''Gradients reach x.'''
-    assert_gradients_match(student, reference, torch.ones(3), wrt=("x",), x=draw(3))
-
-@exercise("run_double", aspect="efficiency")
-def test_work(student, reference, draw):
-    '''A long row is doubled.'''
-    x = draw(3)
-    assert_matches(student(x), reference(x))
-"""
-
-
-def test_a_line_that_no_failed_test_needs_is_not_told_as_fixing_others(
-    at_home: AtHome,
-) -> None:
-    """The only test of the exercise that fails is one of its gradients."""
-    write_files(at_home.folder, {"tests/public/test_slope.py": SLOPE})
-    doubling = frozen(MISTAKES[""], 1.0, 3)
-    slope = FrozenTest(replace(doubling.case, expected=[{"x": 2 * torch.ones(3)}]), 1.0)
-    module = FrozenModule({"test_slope": slope, "test_work": doubling})
-    freeze(fixture_file(at_home.folder / "tests/public/test_slope.py"), module)
-    aside = "x = x.detach()\nreturn x.relu()"
-    ran = at_home("-v", later=aside, double="return torch.tensor((x + x).tolist())")
-    assert "1 failed" in ran
-    assert "no gradient reaches x" in ran
-    assert "that fixes other tests" not in ran
-    assert "assignment/__init__.py:10" not in ran
 
 
 MORE = """

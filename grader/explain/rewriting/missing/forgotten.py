@@ -41,8 +41,6 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     is_given = isinstance(parent, ast.Call) and node in parent.args
     if not (is_value or is_operand or is_given):
         return
-    if is_value:
-        yield from _through_layers(setting, node)
     own = setting.scopes.nature(node)
     for name, nature in unused(setting, node):
         if own is Nature.FLAG and nature.is_number:
@@ -62,16 +60,6 @@ def values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             likely = isinstance(node, ast.Call) and nature is own
             cost = SLIP if likely else CHANGE
             yield put(setting, node, name, "forgotten", cost, _NEVER_USED.format(name))
-
-
-def _through_layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields a value wrapped in a call of a layer that its class sets and never calls."""
-    nature = setting.scopes.nature(node)
-    if nature.is_number or nature is Nature.FUNCTION:
-        return
-    for layer in setting.scopes.idle_layers(node)[:_MOST]:
-        subject = _NEVER_USED.format(layer)
-        yield wrap(setting, node, f"{layer}(", ")", "forgotten", CHANGE, subject)
 
 
 def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:

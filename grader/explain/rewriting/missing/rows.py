@@ -7,15 +7,13 @@ from grader.explain.rewriting.patterns import Row, rows, with_text
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.vocabulary import Nature
 
-_CALL = "$function($*given)"
 _LOWEST = 'float("-inf")'
 _MASKED = (f".masked_fill($mask == 0, {_LOWEST})", f".masked_fill($mask != 0, {_LOWEST})")
 _SHAPED = ("view", "reshape", "unflatten")
 _TURNED = ("transpose", "swapaxes", "permute", "movedim")
 _AXES = (".transpose(1, 2)", ".transpose(-3, -2)", ".transpose(-2, -1)")
-_PAIRS = ("max", "min", "sort", "topk", "median")
 _TENSOR, _WEIGHT, _MASK = Nature.TENSOR, Nature.WEIGHT, Nature.MASK
-_SIZE, _NUMBER, _FLAG = Nature.SIZE, Nature.NUMBER, Nature.FLAG
+_SIZE, _NUMBER = Nature.SIZE, Nature.NUMBER
 _STORED = (Position.STORED,)
 _PASSED = (Position.GIVEN, Position.NAMED)
 _TRANSPOSED = "a transposition that is missing"
@@ -25,7 +23,6 @@ _TERM = "a term that is missing"
 _TRUE = "which part of a mask is True"
 _AXIS = "an axis that is missing"
 _OFF = "a count that may be off by one"
-_SCALED = "a size"
 _SECOND = (Position.SECOND,)
 _FIRST = (Position.FIRST,)
 _RENAMED = (Position.RENAMED,)
@@ -50,13 +47,6 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED, Position.ENTRY),
         x=_TENSOR,
     ),
-    *rows("a reciprocal that is missing", WRAP, ("$x", "1 / $x"), at=_STORED, x=_TENSOR),
-    *rows(
-        "a reciprocal that is missing",
-        SLIP + 0.25,
-        *((f"torch.{name}($*given)", f"1 / torch.{name}($*given)") for name in ("pow", "exp")),
-        at=_STORED,
-    ),
     *rows(_FACTOR, CHANGE, ("$x", "$x / (1 - $p)"), at=_STORED, x=_TENSOR, p=_NUMBER),
     *rows(
         _FACTOR,
@@ -75,23 +65,6 @@ MISSING: tuple[Row, ...] = (
         d=_SIZE,
     ),
     *rows(_FACTOR, CHANGE, ("$d", "$d ** 2"), at=_STORED, d=_SIZE),
-    *rows(
-        _SCALED,
-        CHANGE,
-        ("$d", "$d // $n"),
-        at=(Position.STORED, Position.NAMED, Position.DIVISOR),
-        d=_SIZE,
-        n=_SIZE,
-    ),
-    *rows(
-        _SCALED,
-        WRAP,
-        ("$d", "$d * $n"),
-        ("$d", "$n // $d"),
-        at=(Position.STORED, Position.NAMED),
-        d=_SIZE,
-        n=_SIZE,
-    ),
     *(
         row
         for nature in (_NUMBER, _SIZE)
@@ -100,37 +73,10 @@ MISSING: tuple[Row, ...] = (
             *rows(_TERM, CHANGE, ("max($d, 1)", "max($d - $n, 1)"), d=nature, n=nature),
         )
     ),
-    *rows(
-        "a power that is missing",
-        CHANGE,
-        *with_text("$x.norm($*given)", " ** 2"),
-        *with_text("torch.linalg.vector_norm($*given)", " ** 2"),
-    ),
     *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=_DIVIDED),
     *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=_DIVIDED),
     *rows(_OFF, SLIP, *with_text("$n", " + 1", " - 1"), at=(Position.BOUND,), n=_SIZE),
     *rows(_OFF, CHANGE, *with_text("$n", " + 1", " - 1"), at=_COUNT, n=_SIZE),
-    *rows(
-        "the size of a range",
-        CHANGE,
-        ("$n", "$of.shape[-2]"),
-        at=(Position.BOUND,),
-        n=_SIZE,
-        of=_TENSOR,
-    ),
-    *rows(
-        "a number that may be too large or small",
-        WRAP,
-        *with_text("$n", " // 2", " * 2"),
-        at=_COUNT,
-        n=_SIZE,
-    ),
-    *rows(
-        "the values of `torch.arange`",
-        WRAP,
-        *with_text("torch.arange($*given)", " + 1", " - 1", " // 2", " * 2"),
-        at=_STORED,
-    ),
     *rows(
         _TERM,
         SLIP,
@@ -148,12 +94,6 @@ MISSING: tuple[Row, ...] = (
         CHANGE,
         ("torch.exp($x)", "torch.softmax($x, -1)"),
         ("$x.exp()", "$x.softmax(-1)"),
-    ),
-    *rows(
-        "how a variable is updated",
-        CHANGE,
-        *((f"$name {operator}= $x", "$name = $x") for operator in ("+", "-", "*", "/")),
-        ("$name = $x", "$name += $x"),
     ),
     *rows(
         "an operator",
@@ -237,12 +177,6 @@ MISSING: tuple[Row, ...] = (
     ),
     *rows(_FORGOTTEN, WRAP, ("$name", "torch.softmax($name, dim=-1)"), at=_FIRST, name=_TENSOR),
     *rows(_FORGOTTEN, CHANGE, ("$x", "$x.flatten(-2)"), at=_RENAMED),
-    *rows(
-        "`.values` that is missing",
-        SLIP,
-        *(pair for name in _PAIRS for pair in with_text(f"$x.{name}($*axes)", ".values", "[0]")),
-        at=(Position.STORED, Position.OPERAND, Position.GIVEN),
-    ),
     *(
         row
         for nature in (_TENSOR, _MASK)
@@ -267,34 +201,10 @@ MISSING: tuple[Row, ...] = (
         at=_STORED,
     ),
     *rows(
-        "an axis that may not belong there", CHANGE, (_CALL, f"{_CALL}.squeeze(0)"), at=_RETURNED
-    ),
-    *rows(
         "the order of features",
         WRAP,
         ("$name", "$name.flip(-1)"),
         at=(Position.OPERAND,),
-        name=_TENSOR,
-    ),
-    *rows("the type of a tensor", WRAP, ("$name", "$name.float()"), at=_STORED, name=_TENSOR),
-    *rows("the type of a tensor", WRAP, (_CALL, f"{_CALL}.float()"), at=_STORED),
-    *rows(
-        "a tensor that is changed in place",
-        SLIP,
-        *((f"$name {operator}= $x", f"$name = $name {operator} $x") for operator in "+-*/"),
-    ),
-    *rows(
-        "a tensor that is changed in place",
-        SLIP,
-        ("$name", "$name.clone()"),
-        at=_RENAMED,
-        name=_TENSOR,
-    ),
-    *rows(
-        "a tensor that is changed in place",
-        WRAP,
-        ("$name", "$name.clone()"),
-        at=_STORED,
         name=_TENSOR,
     ),
     *rows(_TRANSPOSED, SLIP, ("$x", "$x.mT"), at=_SECOND, x=Nature.OTHER),
@@ -324,24 +234,4 @@ MISSING: tuple[Row, ...] = (
     *rows(_TRANSPOSED, WRAP, *with_text("$x", *_AXES), at=_STORED, x=_TENSOR),
     *rows(_TRANSPOSED, CHANGE, *with_text("$x", *_AXES), at=_RENAMED),
     # --- Names of torch ---
-    *rows(
-        "the name of an attribute",
-        SLIP,
-        *((f"$layer.{name}", "$layer.weight") for name in ("weights", "W", "w")),
-        *((f"$layer.{name}", "$layer.bias") for name in ("biases", "b")),
-        ("$layer.train", "$layer.training"),
-        ("$layer.data = $x", "$layer.weight.data = $x"),
-    ),
-    *rows(
-        "whether a module is in train or eval mode",
-        CHANGE,
-        *((f"$layer.{mode}()", "$layer.train($flag)") for mode in ("eval", "train")),
-        flag=_FLAG,
-    ),
-    *rows(
-        "the shape of random values",
-        SLIP,
-        *((f"torch.{made}($*given)", f"torch.{made}_like($of)") for made in ("rand", "randn")),
-        of=_TENSOR,
-    ),
 )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-import math
-import re
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put
 from grader.explain.rewriting.program.setting import (
     TURNING,
     Setting,
@@ -23,11 +21,7 @@ from grader.explain.rewriting.program.vocabulary import in_use, words
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
 _INFINITY = 'float("-inf")'
-_MOST_GIVEN = 4
 _TINY = 1e-3
-# Numbers that programs hold in a few digits, and how near these are.
-_EXACT = (math.pi, math.tau, math.e, math.sqrt(2), math.sqrt(0.5), math.log(2), math.log(10_000))
-_NEAR = 0.002
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -35,28 +29,15 @@ def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     parent = setting.parent(node)
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         return
-    if _is_default(setting, node) and isinstance(node.value, (int, float)):
-        yield put(setting, node, "None", "default", WRAP, "a default value")
     match node.value:
         case bool(value):
             yield put(setting, node, str(not value), "flag", SLIP, "a flag")
-            yield put(setting, node, "None", "flag", UNLIKELY, "a flag")
-        case None:
-            yield from _of_none(setting, node)
         case int():
             yield from _of_integer(setting, node)
         case float(value):
             yield from _of_float(setting, node, value)
         case str(value):
             yield from _of_text(setting, node, value)
-
-
-def _is_default(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a value is the default of a parameter, or an attribute of a class."""
-    parent = setting.parent(node)
-    if isinstance(parent, ast.Assign | ast.AnnAssign):
-        return isinstance(setting.parent(parent), ast.ClassDef)
-    return isinstance(parent, ast.arguments)
 
 
 def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
@@ -67,19 +48,6 @@ def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
         yield from _of_float(setting, node, -node.operand.value)
     elif integer(node) is not None:
         yield from _of_integer(setting, node)
-
-
-def _of_none(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
-    parent = setting.parent(node)
-    if isinstance(parent, ast.Return):
-        scope = setting.scope(node)
-        given = scope.args.args if isinstance(scope, ast.FunctionDef) else []
-        for one in [one.arg for one in given if one.arg not in ("self", "cls")][:_MOST_GIVEN]:
-            yield put(setting, node, one, "name", CHANGE, "what is returned")
-    if isinstance(parent, (ast.Compare, ast.Return, ast.Subscript, ast.Tuple)):
-        return
-    for text in ("True", "False"):
-        yield put(setting, node, text, "none", WRAP, "a `None`")
 
 
 def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -153,8 +121,6 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
     given = argument_of(setting, node)
     subject = f"a number in {named(given[0])}" if given else "a number"
     others: dict[float, float] = {-value: _cost_of_sign(setting, node)}
-    exact = (math.copysign(one, value) for one in _EXACT)
-    others |= {one: SLIP for one in exact if 0 < abs(value - one) < _NEAR * abs(one)}
     if abs(value) == 0.5:
         others |= {1.0: CHANGE, 2.0: CHANGE, 0.25: WRAP}
     elif 0 < abs(value) < 0.1:
@@ -188,9 +154,7 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
 
 _MOST_OTHERS = 6
 MOST_WORDS = 12
-_LIBRARY = {"xy": "ij", "ij": "xy", "ignore": "replace", "strict": "replace"}
 _ALIKE = 0.75
-_NUMBER = re.compile(r"(?<!\d)([0-9]{1,3})(?!\d)")
 
 
 def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -199,8 +163,6 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
     quote, subject = setting.text(node)[-1], "a string"
-    for other in _numbered(own):
-        yield put(setting, node, f"{quote}{other}{quote}", "word", CHANGE, subject)
     for name in setting.scopes.loops(node):
         yield put(setting, node, name, "name", CHANGE, "a hard-coded value")
     likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
@@ -210,23 +172,12 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     likeness = {one: _likeness(own, one) for one in found}
     near = {*likely, *beside[:_MOST_OTHERS]}
     others = sorted(dict.fromkeys(found), key=lambda one: (one not in near, -likeness[one]))
-    if own in _LIBRARY:
-        others.insert(0, _LIBRARY[own])
     for other in others[:MOST_WORDS]:
-        is_near = likeness.get(other, 1.0) >= _ALIKE
+        is_near = likeness[other] >= _ALIKE
         if is_known or is_near or other in likely:
             text = f"{quote}{other}{quote}"
             cost = SLIP if is_near or other in likely else CHANGE
             yield put(setting, node, text, "word", cost, subject)
-
-
-def _numbered(own: str) -> Iterator[str]:
-    """Yields a string with its only number one higher and one lower: `norm2` for `norm1`."""
-    match _NUMBER.split(own):
-        case [before, number, after]:
-            others = (int(number) + 1, int(number) - 1)
-            width = len(number)
-            yield from (f"{before}{one:0{width}}{after}" for one in others if one >= 0)
 
 
 def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-import string
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
@@ -40,7 +39,6 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
     seen = {value}
     found = itertools.chain(
-        _repeated(value, tokens),
         _exchanged(value, tokens),
         _replaced(value, tokens),
         _lengthened(value, tokens),
@@ -104,28 +102,6 @@ def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
         elif opened is None:
             found[-1].append(token.span())
     return found
-
-
-def _repeated(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """Yields an operand with one of two equal names renamed: a repeated name takes a diagonal."""
-    *inputs, output = _parts(tokens)
-    used = {token[0] for token in tokens}
-    letters = "zyxwuvoij" + string.ascii_letters
-    fresh = next((letter for letter in letters if letter not in used), None)
-    if fresh is None:
-        return
-    for part in inputs:
-        for one, other in itertools.combinations(part, 2):
-            if one[0] != other[0] or one[0] == "...":
-                continue
-            for renamed in (one, other):
-                text = value[: renamed.start()] + fresh + value[renamed.end() :]
-                yield CHANGE, text
-                moved = len(text) - len(value)  # what comes after an input
-                for token in output:
-                    if token[0] == one[0]:
-                        before, after = token.start() + moved, token.end() + moved
-                        yield CHANGE, text[:before] + fresh + text[after:]
 
 
 def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
