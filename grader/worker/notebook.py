@@ -43,7 +43,7 @@ class TookTooLong(Exception):
 
 
 class Cells:
-    """The cells of notebooks, which may take `seconds` together.
+    """The cells of a notebook, which may take `seconds` together.
 
     Each may take half of the time that is left, so that none uses up the others' time. `failed`
     holds their exceptions by place; `current` is the place of the running cell.
@@ -51,7 +51,6 @@ class Cells:
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
-        self._is_timed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self.failed: dict[str, BaseException] = {}
         self.current = ""
@@ -65,8 +64,7 @@ class Cells:
         flags = 0
         failed: dict[Path, BaseException] = {}
         for cell in sorted(notebook.iterdir(), key=_number):
-            place, earlier = f"{notebook.name}/{cell.name}", self.current
-            self.current = place
+            self.current = place = f"{notebook.name}/{cell.name}"
             try:
                 code = _compiled(cell, flags)
                 # A future import also holds for the later cells, as in a notebook.
@@ -74,8 +72,7 @@ class Cells:
                 self._timed(functools.partial(eval, code, namespace))
             except (Exception, SystemExit) as error:
                 failed[cell] = self.failed[place] = error
-            finally:
-                self.current = earlier
+        self.current = ""
         if failed and not any(map(is_adapter, namespace)):
             raise next(iter(failed.values()))
         for cell, raised in failed.items():
@@ -83,11 +80,8 @@ class Cells:
                 namespace.setdefault(name, _undefined(name, cell.name, raised))
 
     def _timed(self, run: Callable[[], Any]) -> None:
-        """Runs a cell within its time limit; a cell inside another one shares the limit."""
-        if self._is_timed:
-            self._finish(run())
-            return
-        alarm, seconds, self._is_timed = Alarm(_WAITING), self._left / 2, True
+        """Runs a cell within its time limit."""
+        alarm, seconds = Alarm(_WAITING), self._left / 2
         computed, began = time.process_time(), time.monotonic()
         try:
             with alarm.held():
@@ -97,7 +91,6 @@ class Cells:
             said = f"it took longer than {seconds:.3g} seconds and was ended"
             raise TookTooLong(said).with_traceback(ended.__traceback__) from None
         finally:
-            self._is_timed = False
             waited = (time.monotonic() - began) / _WAITING
             self._left -= min(max(time.process_time() - computed, waited), seconds)
 
@@ -204,8 +197,8 @@ class Shell:
                     os.chdir(Path(folder or "~").expanduser())
                 except (OSError, RuntimeError, ValueError):  # IPython prints it and goes on
                     self._skip(f"%cd {line}", caller)
-            case "run":
-                run_file(line, caller.f_globals, self._cells.run)
+            case "run" if ".ipynb" not in line:
+                run_file(line, caller.f_globals)
             case "sx" | "system":
                 return self.getoutput(line)
             case _ if name not in _FOR_SHOW:

@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -53,10 +52,8 @@ def write(line: str, text: str) -> None:
     path.write_text(earlier + text, "utf-8")
 
 
-def run_file(
-    line: str, namespace: dict[str, Any], notebook: Callable[[dict[str, Any], Path], None]
-) -> None:
-    """Runs a script or a notebook, and adds its names to the caller's.
+def run_file(line: str, namespace: dict[str, Any]) -> None:
+    """Runs a script, and adds its names to the caller's.
 
     With `-i` it runs in the caller's own namespace; other options change nothing.
 
@@ -69,14 +66,9 @@ def run_file(
         options.append(words.pop(0))
     if not words:
         raise ValueError("%run takes the name of a file")
-    paths = Path(words[0]), Path(f"{words[0]}.py")
-    # A notebook is a folder here, which holds its cells.
-    path = next((p for p in paths if p.is_file() or (p.suffix == ".ipynb" and p.exists())), None)
+    path = next(filter(Path.is_file, (Path(words[0]), Path(f"{words[0]}.py"))), None)
     if path is None:
         raise FileNotFoundError(2, "No such file or directory", words[0])
-    if path.suffix == ".ipynb":
-        notebook(namespace, path)
-        return
     names = namespace
     if "-i" not in options:
         names = {"__builtins__": __builtins__, "__name__": "__main__", "__file__": str(path)}

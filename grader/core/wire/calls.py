@@ -53,7 +53,6 @@ class Traced(enum.StrEnum):
 
     TYPE = "type"
     DTYPE = "dtype"
-    SHAPE = "shape"
     GRADIENT = "gradient"
 
 
