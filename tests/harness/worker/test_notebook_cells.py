@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from grader.worker.notebook import Cells, Shell, TookTooLong
-from grader.worker.notebook_magics import NotebookModules
+from grader.worker.notebook import Cells, NotebookModules, Shell, TookTooLong
 from grader.worker.stub_packages import SilentModule
 
 pytestmark = pytest.mark.unit

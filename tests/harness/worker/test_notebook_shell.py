@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from grader.worker.notebook import Cells, Shell
-from grader.worker.notebook_magics import timed, write
+from grader.worker.notebook import Cells, Shell, timed, write
 from grader.worker.stub_packages import Silent
 
 pytestmark = pytest.mark.unit
