@@ -170,8 +170,7 @@ class Raised:
     error (from 1), and for wrong arguments what the called function `accepts`.
     `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
     The judge adds the output `printed` just before. Where it knows the cause better, it adds a
-    `headline` and a `remark`. Where a name is missing, it adds the code that was `not_run` and may
-    have defined it.
+    `headline` and a `remark`.
     """
 
     kind: Name
@@ -188,7 +187,6 @@ class Raised:
     printed: str = field(default="", metadata=KEPT_HERE)
     headline: str = field(default="", metadata=KEPT_HERE)
     remark: str = field(default="", metadata=KEPT_HERE)
-    not_run: str = field(default="", metadata=KEPT_HERE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,6 @@ def test_a_message_has_its_parts_in_a_fixed_order():
         (OUTER, INNER),
         operands=(Operand("x", "float32[2, 3]"), Operand("g(...)", ""), Operand("mask", "None")),
         culprit=OUTER,
-        not_run="The cell 3 was not run.",
         printed="one\n\n  \ntwo  \n",
     )
     fault = fault_of(raised, "run", CALL)
@@ -51,7 +50,6 @@ def test_a_message_has_its_parts_in_a_fixed_order():
         "It comes from a.py:3: return f(x)",
         "mask is None there, as is an argument that was left out, or what a function without a "
         "return gives.",
-        "The cell 3 was not run.",
         CALLED,
         "Printed just before:",
         "    | one",
