@@ -52,8 +52,11 @@ def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | No
     return "\n".join([f"{said} ({place})", f"    {plain(line.source)}", *advice])
 
 
-def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
-    """Returns the property with which a refused value breaks the contract: type, shape or dtype."""
+def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced | None:
+    """Returns the property with which a refused value breaks the contract: type or dtype.
+
+    Returns None for a shape.
+    """
     misfit = _misfit(adapter, value, call)
     wanted, found = misfit.wanted, misfit.value
     is_tensor = isinstance(wanted, TensorType) and isinstance(found, torch.Tensor | Elsewhere)
@@ -61,7 +64,7 @@ def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced:
         return Traced.TYPE
     assert isinstance(wanted, TensorType)
     assert isinstance(found, torch.Tensor | Elsewhere)
-    return Traced.SHAPE if category_of(found) == wanted.category else Traced.DTYPE
+    return None if category_of(found) == wanted.category else Traced.DTYPE
 
 
 def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
@@ -247,7 +250,8 @@ class InFull:
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace) -> StudentFault:
         """Returns a fault that names the refused value, its line and its call, with advice."""
-        line = trace(wrong_with(adapter, value, call))
+        what = wrong_with(adapter, value, call)
+        line = None if what is None else trace(what)
         said = refusal_in_words(adapter, value, call, line)
         return StudentFault(Status.FAILED, said, where_of(line))
 

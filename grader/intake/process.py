@@ -43,7 +43,7 @@ from grader.intake.programs.import_plan import (
     put_as_written,
 )
 from grader.intake.programs.needs import read_needs
-from grader.intake.programs.notebook import unfold, unfold_mentioned, write_files, write_runner
+from grader.intake.programs.notebook import unfold, write_files, write_runner
 from grader.intake.programs.source_facts import Located, locate, names_no_adapter, read_facts
 
 _COPY = "submission"
@@ -181,16 +181,13 @@ def _read_single(file: BinaryIO, allowance: FileAllowance) -> bytes:
 
 
 def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:
-    """Unfolds notebooks; returns the adapters, and whether they need a notebook's shell."""
+    """Unfolds a notebook of adapters; returns these, and whether they need a notebook's shell."""
     root, notebook = located.root, located.notebook
     place = root / located.file
     if notebook is None:
-        sources = [_text(file, limits) for file in sorted(root.rglob("*.py"))]
-        is_unfolded = unfold_mentioned(root, sources, limits)
-        return located, is_unfolded or any(_SHELL in source for source in sources)
+        return located, any(_SHELL in _text(file, limits) for file in root.rglob("*.py"))
     unfold(place, notebook)
     written = write_files(root, place.parent, notebook.files)
-    unfold_mentioned(root, notebook.cells, limits)
     if not read_facts(cell.encode("utf-8", "replace") for cell in notebook.cells).adapters:
         by_name = sorted(written, key=lambda file: file.name != _ADAPTERS)
         for file in by_name:

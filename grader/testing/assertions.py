@@ -179,9 +179,7 @@ def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> 
     names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
     if len(names) == wanted.ndim:
         said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape))])
-    known = known_of(actual)
-    line = known.trace(Traced.SHAPE) if known is not None else None
-    return WrongForm("\n".join(said), line)
+    return WrongForm("\n".join(said), None)
 
 
 def assert_gradients_match(

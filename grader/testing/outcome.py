@@ -323,9 +323,9 @@ class Plainly:
         """Returns the fault; of an exception in a call it names the type only, if built in."""
         if raised.missing:
             said = f"{adapter} is not implemented yet"
-            return StudentFault(Status.MISSING, _with_not_run(said, raised))
+            return StudentFault(Status.MISSING, said)
         if call is None:
-            return StudentFault(Status.ERROR, _with_not_run(_import_in_words(raised), raised))
+            return StudentFault(Status.ERROR, _import_in_words(raised))
         known = isinstance(vars(builtins).get(raised.kind), type)
         what = raised.kind if known else "an exception"
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
@@ -338,10 +338,6 @@ class Plainly:
     def printed(self, _text: str) -> Sequence[str]:
         """Returns nothing."""
         return ()
-
-
-def _with_not_run(said: str, raised: Raised) -> str:
-    return f"{said}\n{plain(raised.not_run)}" if raised.not_run else said
 
 
 def _import_in_words(raised: Raised) -> str:

@@ -21,8 +21,7 @@ from typing import Any
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
 from grader.intake.copying import PrivateCopy, is_of_the_machine
-from grader.intake.limits import CopyLimits, FileAllowance, size_in_words
-from grader.intake.open_folder import read_bounded
+from grader.intake.limits import FileAllowance, size_in_words
 
 # Cell magics whose body runs in the notebook's own namespace, as if it stood there alone.
 _TRANSPARENT = ("time", "capture", "prun")
@@ -239,7 +238,6 @@ def _listed(document: Any, key: str) -> list[Any]:
 
 
 _RUNNER = "The cells of the notebook beside this file, run in order."
-_MOST = 20  # notebooks that others run
 
 
 def unfold(place: Path, notebook: Notebook) -> None:
@@ -283,34 +281,3 @@ def write_files(root: Path, folder: Path, files: Sequence[WrittenFile]) -> list[
             continue
         written[place] = None
     return list(written)
-
-
-def unfold_mentioned(root: Path, sources: Sequence[str], limits: CopyLimits) -> bool:
-    """Unfolds the notebooks that a source has IPython run, and those that these do.
-
-    Others stay files, because a program may read them. Returns whether there was one.
-    """
-    waiting = sorted(path for path in root.rglob("*.ipynb") if path.is_file())
-    texts, is_unfolded = "\n".join(sources), False
-    for _ in range(_MOST):
-        found = next((path for path in waiting if _is_run(path, texts)), None)
-        if found is None:
-            break
-        waiting.remove(found)
-        try:
-            content = read_bounded(found, limits.notebooks.bytes_each)
-            notebook = read_notebook(content, limits.source)
-        except Unreadable:
-            continue
-        unfold(found, notebook)
-        is_unfolded = True
-        write_files(root, found.parent, notebook.files)
-        texts = "\n".join((texts, *notebook.cells))
-    return is_unfolded
-
-
-def _is_run(notebook: Path, text: str) -> bool:
-    if notebook.name not in text:
-        return False  # Searching a large text for a pattern takes a hundred times as long.
-    run = rf"(?:magic|run_main)\([^\n]{{0,200}}{re.escape(notebook.name)}"
-    return re.search(run, text) is not None

@@ -1,4 +1,4 @@
-"""Finds the line that gave a result its type, dtype or shape, or that cut its gradient.
+"""Finds the line that gave a result its type or dtype, or that cut its gradient.
 
 The call is repeated under observation. Only lines of the submission itself are named.
 """
@@ -12,11 +12,11 @@ import re
 import sys
 import warnings
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, Self
 
 import torch
@@ -25,18 +25,11 @@ from torch.overrides import TorchFunctionMode
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
 from grader.worker.observing.expression import (
-    definition_of,
-    returns_of,
-    stores_of,
     syntax_of,
 )
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST_NOTED = 4000
-# The results of these functions take their shape from the elements of a list.
-_JOINING = ("stack", "cat", "concat", "tensor")
-# If a function does only this, the line that calls it is named.
-_DETACHES = re.compile(r"return \w+\.(detach\(\)|data)")
 # These switch gradients off, unless their argument says otherwise.
 _WITHOUT_GRADIENT = re.compile(
     r"\b(no_grad|set_grad_enabled(?!\((mode=)?True)|inference_mode(?!\((mode=)?False))\b"
@@ -49,13 +42,12 @@ _LIKE_ANOTHER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """A return of a submission's function: its frame, its caller's, its value, line and code."""
+    """A return of a submission's function: its frame, its caller's, its value and line."""
 
     frame: int
     caller: int
     value: object
     line: Line
-    code: CodeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +94,11 @@ class Tracer(Onlooker):
 
     def origin(self, result: object, what: Traced) -> Line | None:
         """Returns the line that gave a result its property `what`; None if it is not certain."""
-        found = self._returned(result, directly=what is Traced.SHAPE)
+        found = self._returned(result)
         if not isinstance(result, torch.Tensor):
             return None if found is None else found.line
         if what is Traced.GRADIENT:
             return self._gradient_line(result)
-        if what is Traced.SHAPE:
-            return None if found is None else self._shape_line(found)
         line = None if found is None else found.line
         made = self._maker(result)
         if what is Traced.DTYPE and made is not None:
@@ -129,8 +119,6 @@ class Tracer(Onlooker):
         takes_values = not _LIKE_ANOTHER.fullmatch(getattr(function, "__name__", ""))
         keeps = _needs_gradient(output)
         cuts = had and output.is_floating_point() and takes_values and not keeps
-        while cuts and len(stack) > 1 and _DETACHES.fullmatch(stack[-1].source):
-            stack = stack[:-1]
         line = stack[-1]
         is_on = not cuts or torch.is_grad_enabled()
         cause = line if is_on else self._line_without_gradient(frame)
@@ -166,11 +154,8 @@ class Tracer(Onlooker):
             return not isinstance(tensor, torch.nn.Parameter)
         return self._operations[maker].carries or not self._operations[maker].keeps
 
-    def _returned(self, result: object, directly: bool) -> _Return | None:
-        """Returns the innermost return of the result, which outer functions only handed on.
-
-        If `directly`, only a function whose return statement is a call hands its result on.
-        """
+    def _returned(self, result: object) -> _Return | None:
+        """Returns the innermost return of the result, which outer functions only handed on."""
         if not self._returns or self._returns[-1].value is not result:
             return None
         found = self._returns[-1]
@@ -178,24 +163,8 @@ class Tracer(Onlooker):
             is_handed_on = result is not None or re.match(r"return\b", found.line.source)
             if earlier.caller != found.frame or earlier.value is not result or not is_handed_on:
                 break
-            if directly and not isinstance(_return_at(found), ast.Call):
-                break
             found = earlier
         return found
-
-    def _shape_line(self, returned: _Return) -> Line | None:
-        """Returns the line whose expression a function returns, if it alone decides the shape."""
-        value, line = _return_at(returned), returned.line
-        if isinstance(value, ast.Name):
-            last = _last_setting(value.id, returned)
-            if last is None:
-                return None
-            value = last.value
-            source = linecache.getline(returned.code.co_filename, last.lineno).strip()
-            line = Line(line.file, last.lineno, source)
-            if isinstance(value, ast.Name):
-                return line
-        return None if value is None or _hands_on(value) else line
 
     def _dtype_line(self, result: torch.Tensor) -> Line | None:
         """Returns the line that gave a result its dtype: the first for floats, else the last.
@@ -230,11 +199,7 @@ class Tracer(Onlooker):
         return [self._operations[place] for place in sorted(found)]
 
     def _gradient_line(self, result: torch.Tensor) -> Line | None:
-        """Returns the only line that cut the gradient on the way to a result, if there is one.
-
-        If no cut is seen to lead to the result, because it passed through numpy, the line is the
-        only one of the call.
-        """
+        """Returns the only line that cut the gradient on the way to a result, if there is one."""
         cuts: set[Line | None] = set()
         found: set[int] = set()
         left = [self._maker(result)]
@@ -248,29 +213,7 @@ class Tracer(Onlooker):
                 cuts.add(operation.cause)
             else:
                 left += operation.parents
-        # A comparison on the way loses the gradient as well, and is no cut.
-        if all(self._operations[place].output.is_floating_point for place in found):
-            cuts = cuts or self._dead_ends(found)
         return cuts.pop() if len(cuts) == 1 else None
-
-    def _dead_ends(self, made: Collection[int]) -> set[Line | None]:
-        """Returns the lines of cuts past which no operation carries the gradient.
-
-        If an operation keeps the gradient and none takes its output, the gradient may have ended
-        there, as in `tolist`: no cut counts. `made` are the operations that made the result.
-        """
-        cuts: set[Line | None] = set()
-        taken = set(made)
-        passed: set[int] = set()
-        for place, operation in reversed([*enumerate(self._operations)]):
-            if operation.keeps and place not in taken:
-                return set()
-            if operation.cuts and place not in passed:
-                cuts.add(operation.cause)
-            taken.update(operation.parents)
-            if operation.keeps or place in passed:
-                passed.update(operation.parents)
-        return cuts
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         if not self._lines.holds(frame.f_code.co_filename):
@@ -282,8 +225,7 @@ class Tracer(Onlooker):
         if event == "return" and len(self._returns) < _MOST_NOTED:
             line = self._lines.stack(frame)[-1]
             caller = self._own_caller(frame)
-            code = frame.f_code
-            self._returns.append(_Return(id(frame), id(caller), argument, line, code))
+            self._returns.append(_Return(id(frame), id(caller), argument, line))
         return self._local_trace
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
@@ -314,31 +256,6 @@ def _needs_gradient(tensor: torch.Tensor) -> bool:
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     return tensor.requires_grad
-
-
-def _last_setting(name: str, returned: _Return) -> ast.Assign | None:
-    """Returns the last assignment of a variable before a return, if it certainly ran."""
-    defined = definition_of(returned.code) or ast.Module([], [])
-    stores = (one for one in stores_of(name, returned.code) if one.lineno < returned.line.line)
-    last = max(stores, key=lambda node: node.lineno, default=None)
-    found = (one for one in defined.body if isinstance(one, ast.Assign) and last in one.targets)
-    return next(found, None)
-
-
-def _return_at(returned: _Return) -> ast.expr | None:
-    """Returns the expression of a return statement."""
-    here = (one for one in returns_of(returned.code) if one.lineno == returned.line.line)
-    return next((one.value for one in here), None)
-
-
-def _hands_on(value: ast.expr) -> bool:
-    """Returns whether an expression takes its shape from an earlier value."""
-    if isinstance(value, ast.Compare | ast.Name | ast.Attribute):
-        return True
-    if not isinstance(value, ast.Call) or not value.args:
-        return False
-    name = ast.unparse(value.func).rpartition(".")[2]
-    return name in _JOINING and isinstance(value.args[0], ast.Name)
 
 
 def _without_gradient(file: str) -> Iterator[tuple[int, int]]:

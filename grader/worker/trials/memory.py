@@ -17,22 +17,11 @@ from typing import Any
 
 import torch
 
-
-def _set_autocast(held: tuple[bool, torch.dtype]) -> None:
-    torch.set_autocast_enabled("cpu", held[0])
-    torch.set_autocast_dtype("cpu", held[1])
-
-
 # Settings of torch: how to read each, and how to set it to a value that was read.
 _SETTINGS: Sequence[tuple[Callable[[], Any], Callable[[Any], object]]] = (
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.get_default_device, torch.set_default_device),
-    (lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _set_autocast),
-    (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
-    (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
-    (torch.get_num_threads, torch.set_num_threads),
 )
 _Cached = type(functools.lru_cache(lambda: None))
 _MOST = 2000

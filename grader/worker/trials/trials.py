@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 import torch
 
@@ -26,20 +25,11 @@ from grader.worker.trials.memory import State, modules_below
 
 # Seconds of processor time for a call, and for applying an edit: an edited loop may never end.
 _CALL_SECONDS = 0.4
-# Less for a call that answers soon without an edit: so many times as long, but at least this long.
-_AS_LONG, _LEAST_SECONDS = 50, 0.1
 _MOST_NUMBERS = 1 << 14
 
 Function = Callable[..., object]
 Edit = Mapping[str, Sequence[TextChange]]
 Answer = torch.Tensor | None
-
-
-class _Control(NamedTuple):
-    """The unedited program's answer to a call, and the seconds that edited programs may take."""
-
-    answer: Answer
-    limit: float
 
 
 class Trying:
@@ -90,7 +80,7 @@ class Trying:
                     self._answer(call, ())
             outcomes.passed = follower.passed
             changing = trials.calls[: trials.to_change] if trials.edits else ()
-            controls = [self._control(call) for call in changing]
+            controls = [self._answer(call, ()) for call in changing]
             for number, edit in enumerate(trials.edits):
                 if self._clock() > end:
                     break
@@ -128,28 +118,18 @@ class Trying:
         number: int,
         edit: Edit,
         trials: Trials,
-        controls: Sequence[_Control],
+        controls: Sequence[Answer],
         outcomes: Outcomes,
     ) -> None:
         swaps = self._swaps_of(edit)
         if swaps is None:
             return
         for place, call in enumerate(trials.calls):
-            control = controls[place] if place < len(controls) else None
-            answer = self._answer(call, swaps, seconds=control.limit if control else _CALL_SECONDS)
-            if control is not None and (answer is None or same_values(answer, control.answer)):
+            answer = self._answer(call, swaps)
+            if place < len(controls) and (answer is None or same_values(answer, controls[place])):
                 return
             if answer is not None:
                 outcomes.add(number, place, answer)
-
-    def _control(self, call: Call) -> _Control:
-        """Returns the unedited program's answer, and the time limit for edited programs."""
-        began = self._clock()
-        answer = self._answer(call, ())
-        taken = self._clock() - began
-        if answer is None:
-            return _Control(answer, _CALL_SECONDS)
-        return _Control(answer, min(_CALL_SECONDS, max(_LEAST_SECONDS, _AS_LONG * taken)))
 
     def _swaps_of(self, edit: Edit) -> Sequence[Swap] | None:
         """Returns the swaps of an edit from the state after the import; None if impossible."""
@@ -169,17 +149,10 @@ class Trying:
         finally:
             self._alarm.set(0)
 
-    def _answer(
-        self,
-        call: Call,
-        swaps: Sequence[Swap],
-        anew: bool = True,
-        seconds: float = _CALL_SECONDS,
-    ) -> Answer:
+    def _answer(self, call: Call, swaps: Sequence[Swap], anew: bool = True) -> Answer:
         """Returns the program's answer to a call after some swaps; None if it cannot cross.
 
-        The call may take so many `seconds` of processor time. Unless `anew` is set, the program has
-        the state that the call before left.
+        Unless `anew` is set, the program has the state that the call before left.
         """
         function = self._adapters.get(call.adapter)
         if function is None:
@@ -193,7 +166,7 @@ class Trying:
             for swap in swaps:
                 swap.apply()
                 done.append(swap)
-            self._alarm.set(seconds)
+            self._alarm.set(_CALL_SECONDS)
             with Living(self._adapters) as living:
                 made = living.result(function, arguments, call, functools.partial(seed, call))
                 result = portable(made, may_be_on_cpu=True)

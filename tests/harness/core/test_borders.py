@@ -46,7 +46,6 @@ LOADED_IN_WORKERS = {
     "grader.worker.multiprocessing.processes",
     "grader.worker.multiprocessing.sharing",
     "grader.worker.notebook",
-    "grader.worker.notebook_magics",
     "grader.worker.observing",
     "grader.worker.observing.expression",
     "grader.worker.observing.lines",

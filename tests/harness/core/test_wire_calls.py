@@ -97,7 +97,7 @@ def test_a_call_arrives_with_all_that_it_asks_for() -> None:
         record=True,
         before=(FIRST,),
         then=(SECOND,),
-        trace=Traced.SHAPE,
+        trace=Traced.DTYPE,
         exercise="run_y",
     )
     arrived = call_in(*decode(received(encode_call(call)), trusted=True))

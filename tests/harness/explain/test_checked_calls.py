@@ -24,7 +24,6 @@ from grader.explain.repair.questions import (
     telling,
     that_raised,
 )
-from grader.explain.repair.sources import EditableSources
 from grader.testing.outcome import Observation, Question
 
 pytestmark = pytest.mark.unit
@@ -194,7 +193,7 @@ def test_a_call_that_raised_is_provable_if_an_answer_can_be_wrong():
 
 def test_a_dependence_speaks_of_its_own_tests():
     """A test that continues in a new process has its own words."""
-    one = Dependence(frozenset({("a", 0), ("h", 1)}), frozenset({"b"}), {}, frozenset({"h"}))
+    one = Dependence(frozenset({("a", 0), ("h", 1)}), frozenset({"b"}), frozenset({"h"}))
     assert one.concerned == {"a", "b"}
     assert one.also(["c"]).concerned == {"a", "b", "c"}
     assert one.holds(Question("a", 0, Aspect.VALUES, Call("run", {})))
@@ -225,7 +224,7 @@ class Sequences:
         pass
 
     def try_edits(self, trials: Any) -> Any:
-        if trials.told:
+        if trials.in_one_state:
             self.seen.append(trials)
             return Outcomes()
         outcomes = Outcomes()
@@ -234,14 +233,12 @@ class Sequences:
         return outcomes
 
 
-def replayed(asked: list[CheckedCall], made: list[Call]) -> tuple[list[float], list[int], Any]:
-    """Returns the replayed calls by their inputs, the places of those asked, and the dependence."""
+def replayed(asked: list[CheckedCall], made: list[Call]) -> tuple[list[float], Any]:
+    """Returns the replayed calls by their inputs, and the dependence."""
     bench = Sequences()
-    found = dependence(Doubles(), lambda: bench, EditableSources({}), asked, made)
-    (trials,) = bench.seen or (None,)
-    if trials is None:
-        return [], [], found
-    return [float(one.arguments["x"].flatten()[0]) for one in trials.calls], [*trials.told], found
+    found = dependence(Doubles(), lambda: bench, asked, made)
+    calls = [one for trials in bench.seen for one in trials.calls]
+    return [float(one.arguments["x"].flatten()[0]) for one in calls], found
 
 
 def call(number: float, size: int = 1) -> Call:
@@ -255,19 +252,18 @@ def test_the_calls_of_the_tests_run_again_in_their_order():
         for name, number in (("a", 2.0), ("b", 3.0))
     ]
     made = [call(1.0), call(2.0), call(3.0)]
-    calls, places, found = replayed(asked, made)
-    assert (calls, places) == ([1, 2, 3, 2, 3], [1, 2, 3, 4])
+    calls, found = replayed(asked, made)
+    assert calls == [1, 2, 3, 2, 3]
     assert found.right_first == {("a", 0), ("b", 0)}
-    assert (found.tests, found.lines) == ({"a", "b"}, {})
-    assert replayed(asked, [])[:2] == ([], [])
+    assert found.tests == {"a", "b"}
+    assert replayed(asked, [])[0] == []
 
 
 def test_of_many_earlier_calls_the_first_and_the_last_are_kept():
     """Sixty of each, and those in question wherever they stand."""
     asked = [CheckedCall("run", Question("a", 0, Aspect.VALUES, call(100.0)), False)]
-    calls, places, _ = replayed(asked, [call(float(number)) for number in range(200)])
+    calls, _ = replayed(asked, [call(float(number)) for number in range(200)])
     assert calls == [*range(60), 100, *range(140, 200), 100]
-    assert places == [60, 121]
 
 
 def test_earlier_calls_beyond_a_million_values_are_left_out():
@@ -287,13 +283,13 @@ def test_right_calls_and_unprovable_ones_are_not_replayed():
     unprovable = CheckedCall(
         "run", Question("b", 0, Aspect.VALUES, call(2.0)), False, provable=False
     )
-    assert replayed([right, unprovable], [call(1.0)])[2] == Dependence()
+    assert replayed([right, unprovable], [call(1.0)])[1] == Dependence()
 
 
 def test_a_call_that_hands_a_file_on_is_not_replayed_here():
     """It needs two processes."""
     handing = Call("run", {"x": torch.ones(1)}, then=(Step(0, Doing.MAKE, "anew"),))
     asked = [CheckedCall("run", Question("a", 0, Aspect.VALUES, handing), False)]
-    calls, _, found = replayed(asked, [handing])
+    calls, found = replayed(asked, [handing])
     assert calls == []
     assert (found.handed_on, found.concerned) == ({"a"}, frozenset())

@@ -13,7 +13,7 @@ import torch
 
 from grader.core.evidence import LARGEST_PICTURE
 from grader.core.verdict import Status, Where
-from grader.core.wire.calls import Answer, Call, Raised, Traced, Work
+from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere
 from grader.testing.assertions import (
@@ -116,22 +116,16 @@ def test_the_first_wrong_part_is_told_by_its_place_and_all_before_it_are_measure
     assert str(keys) == "result[1] is 2: 3 was expected"
 
 
-def test_a_wrong_shape_is_explained_by_the_axes_and_told_with_its_line():
+def test_a_wrong_shape_is_explained_by_the_axes():
     own = torch.ones(3, 2)
     said = wrong(own, torch.ones(2, 3), WrongForm)
     assert str(said).splitlines() == [
         "the result has shape [3, 2], where [2, 3] was expected",
     ]
     assert said.where is None
-    with observing() as seen:
-        seen.returned += returned(own, torch.float32).returned
-        with pytest.raises(WrongForm) as raised:
-            assert_matches(own, torch.ones(2))
-    assert str(raised.value).splitlines()[1:] == [
+    assert str(wrong(own, torch.ones(2), WrongForm)).splitlines()[1:] == [
         "Its first axis, 3 long, is one too many.",
-        "The result comes from a.py:7: return x",
     ]
-    assert raised.value.where == Where("a.py", 7)
     assert str(wrong(X, 5.0, WrongForm)).splitlines()[0] == (
         "the result has shape [3], where [] was expected"
     )
@@ -399,4 +393,3 @@ def test_a_result_that_is_no_tensor_lies_nowhere():
 def test_a_line_is_traced_for_a_wrong_form_only():
     assert WrongForm("said", None).where is None
     assert str(WrongForm("said", LINE)) == "said\nThe result comes from a.py:7: return x"
-    assert Traced.SHAPE != Traced.DTYPE

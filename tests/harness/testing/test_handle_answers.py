@@ -117,15 +117,15 @@ def test_the_line_behind_a_result_is_found_by_the_same_call():
     with observing() as seen:
         own(X)
     asked.fixed = Answer(origin=LINE)
-    assert seen.returned[0].trace(Traced.SHAPE) == LINE
-    assert asked.calls[-1].trace is Traced.SHAPE
+    assert seen.returned[0].trace(Traced.DTYPE) == LINE
+    assert asked.calls[-1].trace is Traced.DTYPE
     assert asked.calls[-1].arguments == asked.calls[0].arguments
 
     def fail(_: Call) -> Answer:
         raise StudentFault(Status.TIMEOUT, "late")
 
     own._ask = fail
-    assert seen.returned[0].trace(Traced.SHAPE) is None
+    assert seen.returned[0].trace(Traced.DTYPE) is None
 
 
 # --- Gradients and work -------------------------------------------------------------------------

@@ -165,11 +165,11 @@ def test_a_line_goes_on_until_its_brackets_are_closed(program, tmp_path):
         """
     )
     own = OwnLines(tmp_path / "own")
-    stack = own.stack(module.run_short(), 5)
+    stack = own.stack(module.run_short())
     assert [(line.file, line.line, line.source) for line in stack] == [
         ("watched_program.py", 5, "return frame( 1, [2])")
     ]
-    assert own.stack(module.run_long(), 9)[0].source == "return frame([ 1, 2, 3, 4, 5,"
+    assert own.stack(module.run_long())[0].source == "return frame([ 1, 2, 3, 4, 5,"
     assert len(own.stack(module.run_deep(30))) == MAX_DEPTH
     assert own.stack(None) == ()
     assert own.holds(str(tmp_path / "own" / "a.py"))
@@ -306,8 +306,6 @@ def test_a_function_that_returns_often_is_looked_at_a_few_times(program, tmp_pat
 
 # --- Traced results ------------------------------------------------------------------------------
 
-# After it, no return of `run` is seen.
-STOPPED = "__import__('sys').settrace(None)"
 TRACED = [
     # The lines of `run` for float32[2, 3], the property, and the line that gave it, from 1.
     (("y = 2 * x", "return y.half()"), Traced.DTYPE, 2),
@@ -318,25 +316,6 @@ TRACED = [
     (("return helper(x)", "def helper(x): return [x]"), Traced.TYPE, 2),
     (("y = helper(x)", "return y", "def helper(x): return [x]"), Traced.TYPE, 3),
     (("helper(x)", "return [x]", "def helper(x): return [x]"), Traced.TYPE, 2),
-    (("y = x.flatten()", "return y"), Traced.SHAPE, 1),
-    (("y = x.flatten()", "y = y[:3]", "return y"), Traced.SHAPE, 2),
-    (("return x.flatten()",), Traced.SHAPE, 1),
-    (("y = x", "return y"), Traced.SHAPE, 1),
-    (("return x",), Traced.SHAPE, None),
-    (("for y in x: pass", "return y"), Traced.SHAPE, None),
-    (("if len(x): y = x.sum(0)", "else: y = x.flatten()", "return y"), Traced.SHAPE, None),
-    (("y = x.sum(0)", "if len(y) > 9: y = y[None]", "return y"), Traced.SHAPE, None),
-    (("y = x.sum(0)", "y, _ = x.max(0)", "return y"), Traced.SHAPE, None),
-    (("y = x.sum(0)", "cut = lambda: [y for y in x]", "return y"), Traced.SHAPE, None),
-    (("return x > 1",), Traced.SHAPE, None),
-    (("rows = [x]", "return torch.cat(rows)"), Traced.SHAPE, None),
-    (("return torch.cat([x, x])",), Traced.SHAPE, 1),
-    (("return helper(x)", "def helper(x): return x.flatten()"), Traced.SHAPE, 2),
-    (
-        ("y = helper(x)", STOPPED, "return y.sum()", "def helper(x): return x * x"),
-        Traced.SHAPE,
-        None,
-    ),
     (("y = x.detach()", "return 2 * y"), Traced.GRADIENT, 1),
     (("y = x.detach()", "z = x.detach()", "return y * z + x"), Traced.GRADIENT, None),
     (("y = x.detach()", "z = x.detach()", "return y * z"), Traced.GRADIENT, None),
@@ -351,7 +330,7 @@ TRACED = [
         Traced.GRADIENT,
         None,
     ),
-    (("return cut(x)", "def cut(x):", "    return x.detach()"), Traced.GRADIENT, 1),
+    (("return cut(x)", "def cut(x):", "    return x.detach()"), Traced.GRADIENT, 3),
     (("return 2 * x",), Traced.GRADIENT, None),
     (("y = x.detach()", "return (x > 0).float()"), Traced.GRADIENT, None),
 ]

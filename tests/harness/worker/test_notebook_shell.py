@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from grader.worker.notebook import Cells, Shell
-from grader.worker.notebook_magics import timed, write
+from grader.worker.notebook import Cells, Shell, timed, write
 from grader.worker.stub_packages import Silent
 
 pytestmark = pytest.mark.unit
@@ -201,9 +200,9 @@ def test_a_script_may_end_itself_without_an_error(shell, tmp_path, code, is_erro
     assert sys.argv is before
 
 
-def test_a_notebook_is_run(shell, tmp_path):
-    notebook(tmp_path / "other.ipynb", "deep = 4")
-    assert ran(shell, 'sh.run_line_magic("run", "other.ipynb")')["deep"] == 4
+def test_another_notebook_is_noted_and_an_absent_file_is_an_error(shell):
+    ran(shell, 'sh.run_line_magic("run", "other.ipynb")')
+    assert shell.not_run == ("%run other.ipynb (cell 1:1)",)
     with pytest.raises(FileNotFoundError):
         ran(shell, 'sh.run_line_magic("run", "absent.py")')
     with pytest.raises(ValueError, match="name of a file"):

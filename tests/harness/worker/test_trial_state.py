@@ -85,8 +85,6 @@ CHANGES = {
     "a setting": "m.torch.set_default_dtype(m.torch.float64)",
     "gradients": "m.torch.set_grad_enabled(False)",
     "a default device": "m.torch.set_default_device('meta')",
-    "autocast": "m.torch.set_autocast_enabled('cpu', True)",
-    "anomalies": "m.torch.autograd.set_detect_anomaly(True)",
 }
 SHOWN = (
     "sorted(k for k in vars(m) if k != '__builtins__'), vars(m).get('NUMBER'), m.TABLE, m.ITEMS,"
@@ -95,7 +93,6 @@ SHOWN = (
     " sorted(vars(m.LAYER)), vars(m.OWN), m.Own.made, hasattr(m.Own, 'more'), m.counted(),"
     " vars(m.counted), m.cached.cache_info().currsize, m.ADD.__closure__[0].cell_contents,"
     " m.torch.get_default_dtype(), m.torch.is_grad_enabled(), m.torch.get_default_device(),"
-    " m.torch.is_autocast_enabled('cpu'), m.torch.is_anomaly_enabled(),"
     " repr(m.FORGET.__closure__[0])"
 )
 
@@ -245,7 +242,7 @@ def test_an_edit_is_dropped_at_a_call_that_it_does_not_change(loaded, tmp_path):
 
 def test_edits_that_would_begin_too_late_are_left_out(loaded, tmp_path):
     module = loaded("def run_x(x):\n    return x * 3\n")
-    now = iter([0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0])
+    now = iter([0.0, 0.1, 0.5, 1.5])
     adapters = {"run_x": module.run_x}
     one = Trying(adapters, tmp_path, clock=lambda: next(now))
     edits = [edit(module, ("3", str(number))) for number in (4, 5, 6)]
