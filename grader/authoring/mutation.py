@@ -66,11 +66,6 @@ class Mutations:
         return Counter(trial.fate for trial in self.trials)
 
     @property
-    def reasons(self) -> Counter[str]:
-        """Returns the reasons why edits have no effect, and the number of edits for each."""
-        return Counter(trial.why for trial in self.trials if trial.fate is Fate.EQUIVALENT)
-
-    @property
     def holds(self) -> bool:
         """Returns whether the tests miss no edit without an argument, and no argument is stale."""
         return not self.missed and not self.stale
@@ -182,8 +177,6 @@ def in_words(mutations: Mutations) -> Iterator[str]:
         yield ""
     for edit in mutations.stale:
         yield f"{ARGUED} excuses an edit that is caught, equivalent or gone: {edit}"
-    for reason, count in mutations.reasons.most_common():
-        yield f"{count:6} equivalent: {reason}"
     fates = mutations.fates
     yield (
         f"{len(mutations.trials)} edits: {fates[Fate.CAUGHT]} caught, "

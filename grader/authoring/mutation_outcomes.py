@@ -30,9 +30,6 @@ _ROUNDING = 1e-11
 _ROUGHLY = 0.02
 _MOST_PRECISE = 24
 
-SAME_ANSWERS = "the same answers to the last bit"
-SAME_BUT_FOR_ROUNDING = "the same answers within rounding"
-
 Function = Callable[..., Any]
 
 
@@ -105,7 +102,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class MutationOutcome:
-    """The fate of an edit, and the test that caught it or why it has no effect."""
+    """The fate of an edit, and the test that caught it."""
 
     fate: Fate
     why: str
@@ -161,8 +158,8 @@ class MutantRunner:
                 if caught is not None:
                     return MutationOutcome(Fate.CAUGHT, caught)
                 different.append(role)
-        alike = self._alike(edited, different)
-        return MutationOutcome(Fate.MISSED if alike is None else Fate.EQUIVALENT, alike or "")
+        alike = all(self._are_alike(edited, role) for role in different)
+        return MutationOutcome(Fate.EQUIVALENT if alike else Fate.MISSED, "")
 
     def _answers_as_before(self, edited: dict[str, Functions], role: Role) -> bool:
         """Returns whether a function gives the same answers to the last bit, with the same work."""
@@ -189,36 +186,24 @@ class MutantRunner:
                     return verdict.id
         return None
 
-    def _alike(self, edited: dict[str, Functions], roles: Sequence[Role]) -> str | None:
-        """Returns in which sense all functions answer as before; None if one does not."""
-        found = SAME_ANSWERS
-        for role in roles:
-            alike = self._how_alike(edited, role)
-            if alike is None:
-                return None
-            if alike == SAME_BUT_FOR_ROUNDING:
-                found = alike
-        return found
-
-    def _how_alike(self, edited: dict[str, Functions], role: Role) -> str | None:
-        """Returns in which sense a function answers as before, apart from work; None if not.
+    def _are_alike(self, edited: dict[str, Functions], role: Role) -> bool:
+        """Returns whether a function answers as before within rounding, apart from work.
 
         All answers must be roughly the same. For the first few calls whose answers differ, the
         answers in float64 must also be the same within rounding.
         """
-        found, precise, calls = SAME_ANSWERS, 0, self._reach.calls(role)
+        precise, calls = 0, self._reach.calls(role)
         both = (self._right, edited)
         before, after = (self._given(programs, role, calls) for programs in both)
         for call, right, changed in zip(calls, before, after, strict=True):
             if _same(right, changed, 0.0):
                 continue
-            found = SAME_BUT_FOR_ROUNDING
             if not _same(right, changed, _ROUGHLY):
-                return None
+                return False
             if precise < _MOST_PRECISE and call.device == CPU and not call.counts:
                 precise += 1
                 exact = [_in_float64(call)]
                 (right,), (changed,) = (self._given(programs, role, exact) for programs in both)
                 if not _same(right, changed, _ROUNDING):
-                    return None
-        return found
+                    return False
+        return True
