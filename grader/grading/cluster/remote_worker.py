@@ -235,7 +235,7 @@ async def close_remote_worker(name: str, *, dask_worker: Worker) -> None:
         await dask_worker.plugin_remove(name=name)
 
 
-def run_request(name: str, row: bytes, content: bytes) -> bytes:
+def run_request(name: str, request: RemoteRequest) -> bytes:
     """Grades or explains the submission of a request; a task of Dask.
 
     A problem of this machine is returned as a reply, so that the batch asks another machine.
@@ -244,7 +244,7 @@ def run_request(name: str, row: bytes, content: bytes) -> bytes:
     if not isinstance(remote_worker, RemoteWorker):
         return packed_reply({"failed": _CLOSED})
     try:
-        return packed_reply(remote_worker.run(RemoteRequest.unpacked(row, content)))
+        return packed_reply(remote_worker.run(request))
     except JobLost:
         return packed_reply({"failed": _CLOSED})
     except (CopyFailed, OSError) as problem:
