@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from grader.authoring.mutated_solutions import (
-    REFERENCES,
     Reach,
-    RightPrograms,
+    References,
     reach_of,
     statement_lines,
 )
@@ -124,8 +123,8 @@ SCALES, LISTS, LISTS_AS_MANY = (
     f"tests/public/test_loose.py::test_{name}" for name in ("scales", "lists", "lists_as_many")
 )
 _NAMES = ("scaled", "filled", "lost", "whole", "listed", "helped")
-ROLES = [(REFERENCES, f"run_{it}") for it in _NAMES]
-SCALED, FILLED, LOST, WHOLE, LISTED, HELPED = ROLES
+EXERCISES = [f"run_{it}" for it in _NAMES]
+SCALED, FILLED, LOST, WHOLE, LISTED, HELPED = EXERCISES
 MISSED = MutationOutcome(Fate.MISSED, "")
 IMPORTED = MutationOutcome(Fate.CAUGHT, "when it is imported")
 SAME = MutationOutcome(Fate.EQUIVALENT, "")
@@ -168,12 +167,12 @@ def examined(course) -> tuple[Reach, Mapping[str, MutationOutcome], float]:
     """The lines and calls of the right programs, the edits' outcomes, and a limit in seconds."""
 
     def examine(suite: Suite) -> tuple[Reach, Mapping[str, MutationOutcome], float]:
-        programs, judge = RightPrograms(course), Judge(suite, SEED)
+        programs, judge = References(course), Judge(suite, SEED)
         reach, right = reach_of(suite, programs, judge, (SEED + 1,), suite.assignment.points)
         runner = MutantRunner(suite, judge, programs, right, reach)
         source = programs.source("solutions")
         candidates = {
-            f"{role[1]}: {new}": Candidate("solutions", an_edit(source, old, new), (role,))
+            f"{role}: {new}": Candidate("solutions", an_edit(source, old, new), (role,))
             for role, old, new, _ in EDITS
         }
         found = {name: runner.examine(one) for name, one in candidates.items()}
@@ -192,12 +191,12 @@ def an_edit(source: str, old: str, new: str) -> Edit:
 
 
 @pytest.mark.parametrize(
-    ("role", "old", "new", "outcome"), EDITS, ids=[f"{role[1]}: {new}" for role, _, new, _ in EDITS]
+    ("role", "old", "new", "outcome"), EDITS, ids=[f"{role}: {new}" for role, _, new, _ in EDITS]
 )
 def test_an_edit_is_judged_by_its_answers(examined, role, old, new, outcome):
     """Equal bytecode or answers have no effect; rounding is told from a small change."""
     del old
-    assert examined[1][f"{role[1]}: {new}"] == outcome
+    assert examined[1][f"{role}: {new}"] == outcome
 
 
 def test_each_function_gets_its_own_copies_of_nested_inputs():
@@ -216,20 +215,19 @@ def test_each_function_gets_its_own_copies_of_nested_inputs():
 def test_the_lines_and_calls_of_right_programs_are_recorded(examined, course):
     """A call that was made before is kept once; another draw adds its own calls."""
     reach, _, seconds = examined
-    lines = RightPrograms(course).source("solutions").splitlines()
+    lines = References(course).source("solutions").splitlines()
     scaled = lines.index("    return x * 0.3") + 1
-    assert reach.roles["solutions"][scaled] == {SCALED}
+    assert reach.lines["solutions"][scaled] == {SCALED}
     assert reach.of("solutions", {scaled, scaled + 3}) == {SCALED, FILLED}
     assert reach.of("solutions", {1}) == reach.of("elsewhere", {scaled}) == set()
     assert (len(reach.own["run_scaled"]), len(reach.further["run_scaled"])) == (2, 2)
     assert len(reach.calls(SCALED)) == 4
-    assert len(reach.calls(("a variant", "run_scaled"))) == 2
     assert seconds >= 5.0
 
 
 def test_wrong_programs_are_no_right_programs(course):
     """Mistakes and habits are not edited; every module can be read and placed."""
-    programs = RightPrograms(course)
+    programs = References(course)
     assert [*programs.files] == ["solutions"]
     assert programs.place("solutions.mistakes") == "solutions/mistakes.py"
 
@@ -240,10 +238,10 @@ def test_loading_programs_leaves_the_imported_modules_in_place(course):
         sys.path.insert(0, str(course))
         import solutions
 
-        loaded = RightPrograms(course).load({})
+        loaded = References(course).load({})
         assert sys.modules["solutions"] is solutions
-        assert loaded[REFERENCES]["run_scaled"] is not solutions.run_scaled
-        assert {*loaded[REFERENCES]} == {role[1] for role in ROLES}
+        assert loaded["run_scaled"] is not solutions.run_scaled
+        assert {*loaded} == {*EXERCISES}
 
 
 @pytest.mark.parametrize(
@@ -251,16 +249,11 @@ def test_loading_programs_leaves_the_imported_modules_in_place(course):
     [
         ({"solutions/__init__.py": COURSE["solutions/__init__.py"].replace("x * 0.3", "1 / 0")},
          f"the references fail {SCALES}: see `grader verify`"),
-        ({"solutions/variants.py": """
-            from types import SimpleNamespace
-            VARIANTS = [SimpleNamespace(name="odd", functions={"run_scaled": lambda x: 1 / 0})]
-            """},
-         f"the variant 'odd' fails {SCALES}: see `grader verify`"),
         ({"solutions/edits.toml": "[[edit]]\n"}, "solutions/edits.toml cannot be read: 'after'"),
         ({"solutions/edits.toml": "edit\n"}, "solutions/edits.toml cannot be read: "),
         ({"solutions/edits.toml": "edit = 3\n"}, "solutions/edits.toml cannot be read: "),
     ],
-    ids=["reference", "variant", "missing key", "not TOML", "not a table"],
+    ids=["reference", "missing key", "not TOML", "not a table"],
 )  # fmt: skip
 def test_a_course_whose_right_programs_fail_is_refused(tmp_path, files, said):
     """Edits of a program that is not right would say nothing about the tests."""
