@@ -1,4 +1,4 @@
-"""An assignment's right programs, loaded with an edit, and the lines that the tests' calls run."""
+"""An assignment's references, loaded with an edit, and the lines that the tests' calls run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import importlib
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.abc import Loader, MetaPathFinder
@@ -24,15 +24,13 @@ from grader.grading.judge.judge import Judge
 from grader.testing.suite import Suite
 
 PACKAGE = "solutions"
-REFERENCES = "the references"
-_VARIANTS = f"{PACKAGE}.variants"
-_WRONG = (f"{PACKAGE}.mistakes", f"{PACKAGE}.habits")
+_OTHERS = (f"{PACKAGE}.mistakes", f"{PACKAGE}.habits", f"{PACKAGE}.variants")
 
 Functions = Mapping[str, Callable[..., Any]]
 
 
-class RightPrograms:
-    """The references and the right variants, by name, and the modules that define them."""
+class References:
+    """The references, and the modules that define them."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -40,7 +38,7 @@ class RightPrograms:
         folder = root / PACKAGE
         files = sorted(folder.rglob("*.py"))
         self._all = {_named(file, root): file for file in files}
-        self.files = {name: file for name, file in self._all.items() if not _is_in(name, *_WRONG)}
+        self.files = {name: file for name, file in self._all.items() if not _is_in(name, *_OTHERS)}
 
     def source(self, module: str) -> str:
         """Returns the source of a module."""
@@ -60,20 +58,14 @@ class RightPrograms:
         """Returns the compiled code of a module with another source."""
         return compile(source, str(self._all[module]), "exec", dont_inherit=True)
 
-    def load(self, changed: Mapping[str, CodeType]) -> dict[str, Functions]:
-        """Returns the functions by exercise, of the references and of each variant.
+    def load(self, changed: Mapping[str, CodeType]) -> Functions:
+        """Returns the references by exercise.
 
         Exceptions of the modules' imports are not caught.
         """
         with self._imported_from({name: self.code(name) for name in self._all} | dict(changed)):
             references = vars(importlib.import_module(PACKAGE))
-            found: dict[str, Functions] = {
-                REFERENCES: {name: value for name, value in references.items() if is_adapter(name)}
-            }
-            if _VARIANTS in self._all:
-                variants: Sequence[Any] = importlib.import_module(_VARIANTS).VARIANTS
-                found |= {str(variant.name): variant.functions for variant in variants}
-            return found
+            return {name: value for name, value in references.items() if is_adapter(name)}
 
     @contextmanager
     def _imported_from(self, codes: Mapping[str, CodeType]) -> Iterator[None]:
@@ -122,19 +114,15 @@ def _is_in(module: str, *packages: str) -> bool:
     return f"{module}.".startswith(tuple(f"{package}." for package in packages))
 
 
-# The name of a program (the references or a variant), and an exercise of it.
-Role = tuple[str, str]
-
-
 @dataclass(slots=True)
 class Reach:
-    """The roles that run each line of each module, and the calls of each exercise.
+    """The exercises that run each line of each module, and the calls of each exercise.
 
     `own` are the calls of the tests' draw. `further` are calls of other draws: the calls on the
     CPU whose work is not counted. `asking` are the exercises with tests that call an adapter.
     """
 
-    roles: dict[str, dict[int, set[Role]]]
+    lines: dict[str, dict[int, set[str]]]
     own: dict[str, list[Call]] = field(default_factory=dict)
     further: dict[str, list[Call]] = field(default_factory=dict)
     asking: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -143,29 +131,22 @@ class Reach:
         """Returns the exercises with tests that call an adapter, its own one first."""
         return (adapter, *sorted(self.asking[adapter] - {adapter}))
 
-    def calls(self, role: Role) -> list[Call]:
-        """Returns the calls that distinguish a role's function from an edit of it."""
-        name, exercise = role
-        further = self.further.get(exercise, []) if name == REFERENCES else []
-        return [*self.own.get(exercise, ()), *further]
+    def calls(self, exercise: str) -> list[Call]:
+        """Returns the calls that distinguish a reference from an edit of it."""
+        return [*self.own.get(exercise, ()), *self.further.get(exercise, ())]
 
-    def of(self, module: str, lines: Set[int]) -> set[Role]:
-        """Returns the roles that run any of the lines."""
-        known = self.roles.get(module, {})
+    def of(self, module: str, lines: Set[int]) -> set[str]:
+        """Returns the exercises that run any of the lines."""
+        known = self.lines.get(module, {})
         return set().union(*(known.get(line, set()) for line in lines))
 
 
 class _Tracing:
-    """The `ask` of a program's functions; it records calls, and the lines that these run."""
+    """The `ask` of the references; it records calls, and the lines that these run."""
 
     def __init__(
-        self,
-        name: str,
-        answer: Callable[[Call], Answer],
-        modules: Mapping[str, str],
-        reach: Reach,
+        self, answer: Callable[[Call], Answer], modules: Mapping[str, str], reach: Reach
     ) -> None:
-        self._name = name
         self._answer = answer
         self._modules = modules
         self._reach = reach
@@ -178,22 +159,20 @@ class _Tracing:
             return self._answer(call)
         self._reach.asking[call.adapter].add(call.exercise or call.adapter)
         known = encode_call(replace(call, frame=None))
-        if self._name == REFERENCES and known not in self._seen:
+        if known not in self._seen:
             self._seen.add(known)
             if not self.is_further:
                 self._reach.own.setdefault(call.adapter, []).append(call)
             elif call.device == CPU and not call.counts:
                 self._reach.further.setdefault(call.adapter, []).append(call)
-        # The references answer what a variant's tests ask of other adapters.
-        name = REFERENCES if call.exercise else self._name
-        with self._traced((name, call.adapter)):
+        with self._traced(call.adapter):
             return self._answer(call)
 
     @contextmanager
-    def _traced(self, role: Role) -> Iterator[None]:
+    def _traced(self, exercise: str) -> Iterator[None]:
         def line(frame: FrameType, _event: str, _: Any) -> Any:
             module = self._modules[frame.f_code.co_filename]
-            self._reach.roles[module][frame.f_lineno].add(role)
+            self._reach.lines[module][frame.f_lineno].add(exercise)
             return line
 
         def call(frame: FrameType, _event: str, _: Any) -> Any:
@@ -209,35 +188,31 @@ class _Tracing:
 
 def reach_of(
     suite: Suite,
-    programs: RightPrograms,
+    programs: References,
     judge: Judge,
     seeds: tuple[int, ...],
     exercises: Collection[str],
-) -> tuple[Reach, dict[str, Functions]]:
-    """Returns the reach of the right programs, and the functions of each program.
+) -> tuple[Reach, Functions]:
+    """Returns the reach of the references, and the references.
 
-    `judge` runs the tests of `exercises` on every program. The references also answer the calls of
-    these tests in the draws of `seeds`.
+    `judge` runs the tests of `exercises`. The references also answer the calls of these tests in
+    the draws of `seeds`.
 
     Raises:
-        BadAssignment: if a right program fails a test.
+        BadAssignment: if a reference fails a test.
     """
     root = suite.assignment.root
     modules = {str(file): module for module, file in programs.files.items()}
     reach = Reach({module: defaultdict(set) for module in programs.files})
     right = programs.load({})
-    for name, functions in right.items():
-        answer = answering(root, functions, right[REFERENCES])
-        tracing = _Tracing(name, answer, modules, reach)
-        own = functions.keys() & exercises
-        for verdict in judge.grade(tracing, own):
-            if verdict.status is not Status.PASSED:
-                what = "references fail" if name == REFERENCES else f"variant {name!r} fails"
-                raise BadAssignment(f"the {what} {verdict.id}: see `grader verify`")
-        if name == REFERENCES:
-            tracing.is_further = True
-            for seed in seeds:
-                list(Judge(suite, seed).grade(tracing, own))
+    tracing = _Tracing(answering(root, right), modules, reach)
+    own = right.keys() & exercises
+    for verdict in judge.grade(tracing, own):
+        if verdict.status is not Status.PASSED:
+            raise BadAssignment(f"the references fail {verdict.id}: see `grader verify`")
+    tracing.is_further = True
+    for seed in seeds:
+        list(Judge(suite, seed).grade(tracing, own))
     return reach, right
 
 

@@ -1,4 +1,4 @@
-"""The mutation test of an assignment: all small edits of its right programs, and their fates."""
+"""The mutation test of an assignment: all small edits of its references, and their fates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.authoring.forked_tasks import Children
-from grader.authoring.mutated_solutions import Reach, RightPrograms, reach_of, statement_lines
+from grader.authoring.mutated_solutions import Reach, References, reach_of, statement_lines
 from grader.authoring.mutation_outcomes import Candidate, Fate, MutantRunner, MutationOutcome
 from grader.core.assignment import Assignment, BadAssignment
 from grader.explain.rewriting.edit import Edit
@@ -32,7 +32,7 @@ Pair = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class MutationTrial:
-    """An edit of a right program: its lines before and after, and its fate."""
+    """An edit of a reference: its lines before and after, and its fate."""
 
     file: str
     line: int
@@ -66,11 +66,6 @@ class Mutations:
         return Counter(trial.fate for trial in self.trials)
 
     @property
-    def reasons(self) -> Counter[str]:
-        """Returns the reasons why edits have no effect, and the number of edits for each."""
-        return Counter(trial.why for trial in self.trials if trial.fate is Fate.EQUIVALENT)
-
-    @property
     def holds(self) -> bool:
         """Returns whether the tests miss no edit without an argument, and no argument is stale."""
         return not self.missed and not self.stale
@@ -79,7 +74,7 @@ class Mutations:
 def mutate(
     assignment: Assignment, jobs: int, progress: Progress, exercises: Collection[str] = ()
 ) -> Mutations:
-    """Runs every edit of the references and the right variants through the tests.
+    """Runs every edit of the references through the tests.
 
     With `exercises`, runs only edits that may change the answers of these exercises.
 
@@ -102,7 +97,7 @@ def _mutations(
     arguments: Mapping[Pair, str],
     exercises: Collection[str],
 ) -> Mutations:
-    programs = RightPrograms(suite.assignment.root)
+    programs = References(suite.assignment.root)
     judge = Judge(suite, SEED)
     reach, right = reach_of(suite, programs, judge, _FURTHER, exercises)
     slips = load_slips(suite.assignment.root)
@@ -124,24 +119,24 @@ def _mutations(
     return Mutations(tuple(trials), tuple(stale))
 
 
-def _candidates(programs: RightPrograms, reach: Reach, slips: Slips) -> Iterator[Candidate]:
+def _candidates(programs: References, reach: Reach, slips: Slips) -> Iterator[Candidate]:
     """Yields the edits of all lines that run during calls, or during the import of modules."""
-    everywhere = {role for lines in reach.roles.values() for own in lines.values() for role in own}
+    everywhere = {one for lines in reach.lines.values() for own in lines.values() for one in own}
     for module in programs.files:
         source = programs.source(module)
         statements = statement_lines(source)
         for edit in edits_of(source, slips=slips):
             if not edit.in_function:
-                roles = everywhere
+                exercises = everywhere
             else:
                 lines = {other for line in edit.lines for other in statements.get(line, (line,))}
-                roles = reach.of(module, lines)
-            if roles:
-                yield Candidate(module, edit, tuple(sorted(roles)))
+                exercises = reach.of(module, lines)
+            if exercises:
+                yield Candidate(module, edit, tuple(sorted(exercises)))
 
 
 def _trial(
-    programs: RightPrograms,
+    programs: References,
     candidate: Candidate,
     outcome: MutationOutcome,
     arguments: Mapping[Pair, str],
@@ -182,8 +177,6 @@ def in_words(mutations: Mutations) -> Iterator[str]:
         yield ""
     for edit in mutations.stale:
         yield f"{ARGUED} excuses an edit that is caught, equivalent or gone: {edit}"
-    for reason, count in mutations.reasons.most_common():
-        yield f"{count:6} equivalent: {reason}"
     fates = mutations.fates
     yield (
         f"{len(mutations.trials)} edits: {fates[Fate.CAUGHT]} caught, "

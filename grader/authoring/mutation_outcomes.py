@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from grader.authoring.mutated_solutions import REFERENCES, Functions, Reach, RightPrograms, Role
+from grader.authoring.mutated_solutions import Functions, Reach, References
 from grader.authoring.verification import answering
 from grader.core.names import CPU
 from grader.core.verdict import Status
@@ -29,9 +29,6 @@ _ROUNDING = 1e-11
 # The same error in the dtype of the call, which may be as imprecise as bfloat16.
 _ROUGHLY = 0.02
 _MOST_PRECISE = 24
-
-SAME_ANSWERS = "the same answers to the last bit"
-SAME_BUT_FOR_ROUNDING = "the same answers within rounding"
 
 Function = Callable[..., Any]
 
@@ -96,16 +93,16 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An edit of a module, and the roles whose functions it may change."""
+    """An edit of a module, and the exercises whose references it may change."""
 
     module: str
     edit: Edit
-    roles: tuple[Role, ...]
+    exercises: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MutationOutcome:
-    """The fate of an edit, and the test that caught it or why it has no effect."""
+    """The fate of an edit, and the test that caught it."""
 
     fate: Fate
     why: str
@@ -118,8 +115,8 @@ class MutantRunner:
         self,
         suite: Suite,
         judge: Judge,
-        programs: RightPrograms,
-        right: dict[str, Functions],
+        programs: References,
+        right: Functions,
         reach: Reach,
     ) -> None:
         self._root = suite.assignment.root
@@ -127,18 +124,16 @@ class MutantRunner:
         self._programs = programs
         self._right = right
         self._reach = reach
-        self._answers: dict[Role, list[Answer]] = {}
-        self._took: dict[Role, float] = {}
-        for name, functions in right.items():
-            for exercise in functions:
-                role = (name, exercise)
-                began = time.process_time()
-                self._answers[role] = list(self._given(right, role, reach.calls(role)))
-                self._took[role] = time.process_time() - began
+        self._answers: dict[str, list[Answer]] = {}
+        self._took: dict[str, float] = {}
+        for exercise in right:
+            began = time.process_time()
+            self._answers[exercise] = list(self._given(right, exercise, reach.calls(exercise)))
+            self._took[exercise] = time.process_time() - began
 
     def may_take(self, candidate: Candidate) -> float:
         """Returns an edit's limit in processor seconds: an edit may make a loop endless."""
-        return _LEAST_SECONDS + _TIMES * sum(self._took[role] for role in candidate.roles)
+        return _LEAST_SECONDS + _TIMES * sum(self._took[one] for one in candidate.exercises)
 
     def examine(self, candidate: Candidate) -> MutationOutcome:
         """Returns the outcome of an edit.
@@ -152,73 +147,57 @@ class MutantRunner:
             edited = programs.load({module: code})
         except (Exception, SystemExit):
             return MutationOutcome(Fate.CAUGHT, "when it is imported")
-        if any(exercise not in edited.get(name, ()) for name, exercise in candidate.roles):
+        if any(exercise not in edited for exercise in candidate.exercises):
             return MutationOutcome(Fate.CAUGHT, "when it is imported")
         different = []
-        for role in candidate.roles:
-            if not self._answers_as_before(edited, role):
-                caught = self._caught_by(edited, role)
+        for exercise in candidate.exercises:
+            if not self._answers_as_before(edited, exercise):
+                caught = self._caught_by(edited, exercise)
                 if caught is not None:
                     return MutationOutcome(Fate.CAUGHT, caught)
-                different.append(role)
-        alike = self._alike(edited, different)
-        return MutationOutcome(Fate.MISSED if alike is None else Fate.EQUIVALENT, alike or "")
+                different.append(exercise)
+        alike = all(self._are_alike(edited, exercise) for exercise in different)
+        return MutationOutcome(Fate.EQUIVALENT if alike else Fate.MISSED, "")
 
-    def _answers_as_before(self, edited: dict[str, Functions], role: Role) -> bool:
+    def _answers_as_before(self, edited: Functions, exercise: str) -> bool:
         """Returns whether a function gives the same answers to the last bit, with the same work."""
-        given = self._given(edited, role, self._reach.calls(role))
+        given = self._given(edited, exercise, self._reach.calls(exercise))
         return all(
             answer.work == right.work and _same(answer, right, 0.0)
-            for answer, right in zip(given, self._answers[role], strict=True)
+            for answer, right in zip(given, self._answers[exercise], strict=True)
         )
 
-    def _given(
-        self, programs: dict[str, Functions], role: Role, calls: Sequence[Call]
-    ) -> Iterator[Answer]:
-        name, exercise = role
-        return answers(programs[name][exercise], calls, self._root, self._right[REFERENCES])
+    def _given(self, programs: Functions, exercise: str, calls: Sequence[Call]) -> Iterator[Answer]:
+        return answers(programs[exercise], calls, self._root, self._right)
 
-    def _caught_by(self, edited: dict[str, Functions], role: Role) -> str | None:
+    def _caught_by(self, edited: Functions, adapter: str) -> str | None:
         """Returns the first test that fails, of all exercises whose tests call the function."""
-        name, adapter = role
-        others = {**self._right[REFERENCES], adapter: edited[name][adapter]}
-        ask = answering(self._root, edited[name], others)
+        others = {**self._right, adapter: edited[adapter]}
+        ask = answering(self._root, edited, others)
         for exercise in self._reach.exercises(adapter):
             for verdict in self._judge.grade(ask, (exercise,)):
                 if verdict.status is not Status.PASSED:
                     return verdict.id
         return None
 
-    def _alike(self, edited: dict[str, Functions], roles: Sequence[Role]) -> str | None:
-        """Returns in which sense all functions answer as before; None if one does not."""
-        found = SAME_ANSWERS
-        for role in roles:
-            alike = self._how_alike(edited, role)
-            if alike is None:
-                return None
-            if alike == SAME_BUT_FOR_ROUNDING:
-                found = alike
-        return found
-
-    def _how_alike(self, edited: dict[str, Functions], role: Role) -> str | None:
-        """Returns in which sense a function answers as before, apart from work; None if not.
+    def _are_alike(self, edited: Functions, exercise: str) -> bool:
+        """Returns whether a function answers as before within rounding, apart from work.
 
         All answers must be roughly the same. For the first few calls whose answers differ, the
         answers in float64 must also be the same within rounding.
         """
-        found, precise, calls = SAME_ANSWERS, 0, self._reach.calls(role)
+        precise, calls = 0, self._reach.calls(exercise)
         both = (self._right, edited)
-        before, after = (self._given(programs, role, calls) for programs in both)
+        before, after = (self._given(programs, exercise, calls) for programs in both)
         for call, right, changed in zip(calls, before, after, strict=True):
             if _same(right, changed, 0.0):
                 continue
-            found = SAME_BUT_FOR_ROUNDING
             if not _same(right, changed, _ROUGHLY):
-                return None
+                return False
             if precise < _MOST_PRECISE and call.device == CPU and not call.counts:
                 precise += 1
                 exact = [_in_float64(call)]
-                (right,), (changed,) = (self._given(programs, role, exact) for programs in both)
+                (right,), (changed,) = (self._given(programs, exercise, exact) for programs in both)
                 if not _same(right, changed, _ROUNDING):
-                    return None
-        return found
+                    return False
+        return True

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command("verify", short_help="Check the tests against every known mistake.")
 @assignment_option
 @click.option("--tests", "by_test", is_flag=True, help="Also print what each test catches.")
-@click.option("--edits", is_flag=True, help="Try small edits of the right programs instead.")
+@click.option("--edits", is_flag=True, help="Try small edits of the references instead.")
 @click.option(
     "--seeds",
     type=click.IntRange(2),
@@ -74,10 +74,9 @@ def verify_command(
 
     Tries the examples of solutions/slips.toml first, and exits with 2 if one does not work.
 
-    With --edits, the wrong programs are small edits of the references and of the right variants,
-    one at a time. Prints the edits that pass all tests but give other answers, as differences, and
-    exits with 1 if there is one. In solutions/edits.toml you can argue why an edit need not be
-    caught.
+    With --edits, the wrong programs are small edits of the references, one at a time. Prints the
+    edits that pass all tests but give other answers, as differences, and exits with 1 if there is
+    one. In solutions/edits.toml you can argue why an edit need not be caught.
 
     With --seeds N, the references, right variants and known mistakes are graded under the seeds
     1 to N. Prints the tests that a right function fails, or that a wrong one fails with only some

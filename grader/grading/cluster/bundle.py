@@ -34,7 +34,7 @@ class BadReply(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
-    """A submission to be graded or explained elsewhere, and its package.
+    """A submission to be graded or explained elsewhere, and its package; Dask pickles it.
 
     `task` is the task as plain data. If it holds a `grade`, the task is to explain that grade.
     """
@@ -56,22 +56,6 @@ class RemoteRequest:
             grade = Grade.from_json(self.task["grade"])
             return ExplanationTask(entry, lambda: grade)
         return dataclasses.replace(Task.from_json(self.task), entry=entry)
-
-    def packed(self) -> tuple[bytes, bytes]:
-        """Returns the request as JSON, and the bytes of its package."""
-        package = dataclasses.asdict(dataclasses.replace(self.package, content=b""))
-        row = {"name": self.name, "task": self.task, "package": package | {"content": None}}
-        return json.dumps(row).encode(), self.package.content
-
-    @classmethod
-    def unpacked(cls, row: bytes, content: bytes) -> RemoteRequest:
-        """Returns the request that `packed` wrote."""
-        fields = json.loads(row)
-        left_out = tuple(fields["package"]["left_out"])
-        package = SubmissionPackage(
-            **fields["package"] | {"content": content, "left_out": left_out}
-        )
-        return cls(fields["name"], fields["task"], package)
 
 
 def packed_reply(reply: Mapping[str, Any]) -> bytes:

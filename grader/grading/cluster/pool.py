@@ -183,18 +183,16 @@ class ClusterPool:
                 self._send(attempt, request, address)
 
     def _send(self, attempt: _Attempt, request: RemoteRequest, address: str) -> None:
-        row, content = request.packed()
         self._sent += 1
         future = self._client.submit(
             run_request,
             self._name,
-            row,
-            content,
+            request,
             key=f"{self._name}-{self._sent}",
             workers=[address],
             pure=False,
         )
-        flight = _Flight(attempt, address, len(row) + len(content), future)
+        flight = _Flight(attempt, address, len(request.package.content), future)
         self._flights.add(flight)
         self._remote_workers.sent(address)
         cast("IOLoop", self._client.loop).add_callback(self._await, flight)

@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +30,19 @@ from grader.intake.package import unpack
 _AHEAD = 2
 
 
-@dataclass(slots=True)
-class Occupancy:
-    """A Dask worker that grades: its number of jobs, and the submissions that it has now."""
-
-    jobs: int
-    sent: int = 0
-
-
 class RemoteWorkers:
     """The Dask workers of a cluster that a batch knows, by their addresses."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Occupancy] = {}
+        self._open: dict[str, int] = {}
+        self._sent: Counter[str] = Counter()
         self._opening: set[str] = set()
         self.refused: dict[str, str] = {}
 
     @property
     def jobs(self) -> int:
         """Returns how many submissions can be graded at a time."""
-        return sum(occupancy.jobs for occupancy in self._open.values())
+        return sum(self._open.values())
 
     @property
     def addresses(self) -> list[str]:
@@ -72,7 +65,7 @@ class RemoteWorkers:
         """Notes that the Dask worker grades, if it has not left."""
         if address in self._opening:
             self._opening.discard(address)
-            self._open[address] = Occupancy(jobs)
+            self._open[address] = jobs
 
     def refuse(self, address: str, reason: str) -> bool:
         """Notes that a Dask worker must not grade; returns whether it was still opening."""
@@ -86,6 +79,7 @@ class RemoteWorkers:
         """Notes that the Dask worker has left."""
         self._opening.discard(address)
         self._open.pop(address, None)
+        self._sent.pop(address, None)
         self.refused.pop(address, None)
 
     def place(self, waiting: int, shunned: Collection[str]) -> str | None:
@@ -96,21 +90,21 @@ class RemoteWorkers:
         # Towards the end, no submission waits behind another one while a job elsewhere is free.
         ahead = _AHEAD if waiting > self.jobs else 1
         free = {
-            address: occupancy.sent / occupancy.jobs
-            for address, occupancy in self._open.items()
-            if occupancy.sent < ahead * occupancy.jobs
+            address: self._sent[address] / jobs
+            for address, jobs in self._open.items()
+            if self._sent[address] < ahead * jobs
         }
         elsewhere = [address for address in free if address not in shunned]
         return min(elsewhere or free, key=free.__getitem__, default=None)
 
     def sent(self, address: str) -> None:
         """Counts one more submission at an address."""
-        self._open[address].sent += 1
+        self._sent[address] += 1
 
     def came_back(self, address: str) -> None:
         """Counts one submission less at an address."""
         if address in self._open:
-            self._open[address].sent -= 1
+            self._sent[address] -= 1
 
 
 # A killed batch closes no remote worker: after this time without a request, a remote worker ends
@@ -235,7 +229,7 @@ async def close_remote_worker(name: str, *, dask_worker: Worker) -> None:
         await dask_worker.plugin_remove(name=name)
 
 
-def run_request(name: str, row: bytes, content: bytes) -> bytes:
+def run_request(name: str, request: RemoteRequest) -> bytes:
     """Grades or explains the submission of a request; a task of Dask.
 
     A problem of this machine is returned as a reply, so that the batch asks another machine.
@@ -244,7 +238,7 @@ def run_request(name: str, row: bytes, content: bytes) -> bytes:
     if not isinstance(remote_worker, RemoteWorker):
         return packed_reply({"failed": _CLOSED})
     try:
-        return packed_reply(remote_worker.run(RemoteRequest.unpacked(row, content)))
+        return packed_reply(remote_worker.run(request))
     except JobLost:
         return packed_reply({"failed": _CLOSED})
     except (CopyFailed, OSError) as problem:

@@ -121,8 +121,6 @@ def test_an_equivalent_edit_is_not_counted_as_missed(grader, tmp_path):
     files = {**TINY, "solutions/__init__.py": WITHOUT_EFFECT}
     done = grader("verify", "--edits", "--assignment", write_files(tmp_path / "tiny", files))
     assert done.returncode == 0, done.stdout
-    assert "equivalent: the same answers to the last bit" in done.stdout
-    assert "equivalent: the same answers within rounding" in done.stdout
 
 
 WITHOUT_EFFECT = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from grader.core.assignment import BadAssignment, Settings
 from grader.core.explanation import Words
 from grader.core.verdict import GradeStatus
 from grader.grading.cluster import pool as pools
-from grader.grading.cluster.bundle import packed_reply
+from grader.grading.cluster.bundle import RemoteRequest, packed_reply
 from grader.grading.cluster.connection import NoCluster
 from grader.grading.cluster.pool import ClusterPool
 from grader.grading.cluster.remote_worker import RemoteWorkers
@@ -103,12 +102,10 @@ class Scheduler:
         own = {"jobs": self.jobs, "versions": given[3]}
         return {at: self.opening.get(at, own) for at in workers if self.opening.get(at) != "gone"}
 
-    def submit(
-        self, _run: Any, _name: str, row: bytes, content: bytes, **options: Any
-    ) -> Scheduled:
+    def submit(self, _run: Any, _name: str, request: RemoteRequest, **options: Any) -> Scheduled:
         (address,) = options["workers"]
-        name = json.loads(row)["name"]
-        assert content
+        name = request.name
+        assert request.package.content
         assert not options["pure"]
         self.sent.append((address, name))
         assert options["key"] not in self.keys

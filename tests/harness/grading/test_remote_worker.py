@@ -166,15 +166,15 @@ def test_a_problem_of_the_machine_is_a_reply_that_says_so(tmp_path, disk, monkey
     own = RemoteWorker(disk, SETTINGS, 1)
     plugins: dict[str, Any] = {"grader-1": own, "other": object()}
     monkeypatch.setattr(remote_worker, "get_worker", lambda: SimpleNamespace(plugins=plugins))
-    row, content = request_for(task_of(tmp_path)).packed()
-    good = unpacked_reply(run_request("grader-1", row, content))
+    request = request_for(task_of(tmp_path))
+    good = unpacked_reply(run_request("grader-1", request))
     assert Grade.from_json(good["grade"]) == a_grade("alice")
     for name in ("grader-2", "other"):
-        reply = unpacked_reply(run_request(name, row, content))
+        reply = unpacked_reply(run_request(name, request))
         assert reply == {"failed": "its remote worker is closed"}
     asyncio.run(own.teardown(None))
     disk.touch()  # where no folder can be made
-    full = unpacked_reply(run_request("grader-1", row, content))
+    full = unpacked_reply(run_request("grader-1", request))
     assert full["failed"].startswith("it has no room for a submission: ")
 
 
