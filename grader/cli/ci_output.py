@@ -27,7 +27,7 @@ from grader.reports.export.scores import ExportRefused, write_whole
 from grader.reports.single import print_grade
 
 
-def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
+def tell_github(grade: Grade, submission: Path) -> None:
     """Prints the grade and its annotations; adds the step's summary and its output `result`.
 
     The runner reads lines of a step's output as commands. Texts from a submission are therefore
@@ -40,7 +40,7 @@ def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
     finally:
         click.echo(f"::{token}::")
     repository = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
-    sources = SourcePaths(submission, adapters, repository)
+    sources = SourcePaths(submission, repository)
     for annotation in annotated(grade, sources):
         click.echo(annotation.command)
     _append("GITHUB_STEP_SUMMARY", step_summary(grade))

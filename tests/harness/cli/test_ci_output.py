@@ -32,7 +32,7 @@ def submission(tmp_path, monkeypatch) -> Path:
 
 def test_a_step_prints_the_grade_between_stopped_commands_and_then_annotations(submission, capsys):
     """The token that starts commands again cannot be guessed, so a submission cannot use it."""
-    tell_github(mixed_grade(), submission, "adapters.py")
+    tell_github(mixed_grade(), submission)
     printed = capsys.readouterr().out.splitlines()
     begin, token = printed[0].rsplit("::", 1)
     assert (begin, len(token)) == ("::stop-commands", 32)
@@ -46,7 +46,7 @@ def test_a_step_prints_the_grade_between_stopped_commands_and_then_annotations(s
 def test_the_workspace_is_the_repository_if_the_runner_names_it(submission, capsys, monkeypatch):
     """Files are named from there."""
     monkeypatch.setenv("GITHUB_WORKSPACE", str(submission))
-    tell_github(mixed_grade(), submission, "adapters.py")
+    tell_github(mixed_grade(), submission)
     assert "file=attention.py,line=12," in capsys.readouterr().out
 
 
@@ -54,13 +54,13 @@ def test_the_summary_and_the_result_are_added_to_the_files_of_the_step(
     submission, tmp_path, capsys, monkeypatch
 ):
     """Other steps' content stays. Outside of GitHub, neither file is written."""
-    tell_github(mixed_grade(), submission, "adapters.py")
+    tell_github(mixed_grade(), submission)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
     summary, output = tmp_path / "summary", tmp_path / "output"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     monkeypatch.setenv("GITHUB_OUTPUT", str(output))
-    tell_github(mixed_grade(), submission, "adapters.py")
+    tell_github(mixed_grade(), submission)
     assert summary.read_text().startswith("before\n## alice: 5 of 10 points\n")
     (line,) = output.read_text().splitlines()
     key, _, value = line.partition("=")
@@ -68,7 +68,7 @@ def test_the_summary_and_the_result_are_added_to_the_files_of_the_step(
     assert json.loads(base64.b64decode(value))["max_score"] == 10.0
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "summary"))
     with pytest.raises(ExportRefused, match=r"GITHUB_STEP_SUMMARY names, cannot be written \(No"):
-        tell_github(mixed_grade(), submission, "adapters.py")
+        tell_github(mixed_grade(), submission)
     capsys.readouterr()
 
 
