@@ -25,10 +25,9 @@ from grader.reports.similarity.sources import (
     ComparedSources,
     Numbers,
     Pair,
-    Passage,
     Ranking,
     SourcesClient,
-    passages,
+    lines_of,
     ranked,
 )
 from grader.results.anonymous import Mask
@@ -54,13 +53,13 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """A pair with its code and the passages that both have."""
+    """A pair with its code, and the lines of each that hold rare code of both."""
 
     pair: Pair
     one: Compared
     other: Compared
     sources: tuple[ComparedSources, ComparedSources]
-    passages: tuple[Passage, ...]
+    lines: tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ def _compared(
         read, prints = _read_all(client, collection, digests, advance)
         own = sum(not one.origin for one in read)
         ranking = ranked(prints, own, common, most)
-        pairs = [*_side_by_side(client, read, digests, ranking, common)]
+        pairs = [*_side_by_side(client, read, digests, ranking)]
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
     remarks = tuple(collection.remarks)
     return SimilarPairs(tuple(pairs), usual, own, len(read) - own, remarks)
@@ -247,10 +246,8 @@ def _side_by_side(
     found: Sequence[Compared],
     digests: frozenset[str],
     ranking: Ranking,
-    common: Numbers,
 ) -> Iterator[SideBySide]:
     """Yields the pairs with their code; a submission in them is read once more, with its texts."""
-    given = frozenset(common.tolist())
     shown = {place for pair in ranking.pairs for place in (pair.one, pair.other)}
     texts: dict[int, ComparedSources] = {}
     for place in sorted(shown):
@@ -260,8 +257,10 @@ def _side_by_side(
             texts[place] = _read(client, found[place].entry, digests, texts=True)
     for pair in ranking.pairs:
         sources = texts[pair.one], texts[pair.other]
-        shared = passages(*sources, given, ranking.commonness)
-        yield SideBySide(pair, found[pair.one], found[pair.other], sources, tuple(shared))
+        one, other = sources
+        shared = ranking.rare & {*one.prints.tolist()} & {*other.prints.tolist()}
+        lines = lines_of(one, shared), lines_of(other, shared)
+        yield SideBySide(pair, found[pair.one], found[pair.other], sources, lines)
 
 
 def _read(
