@@ -285,8 +285,8 @@ class _StandingVerdicts:
         """Returns the task with the verdicts that stand, and with the points that were carried.
 
         No verdict stands if the submission, its options or the parts that all tests share have
-        changed. Timeouts stand as well, that of an import included, so that no code that hung is
-        run again. None stands if a test was not run because of other tests.
+        changed. Timeouts stand as well, so that no code that hung is run again. None stands if a
+        test was not run because of other tests.
         """
         earlier = self._store.earlier(task.entry.name)
         if earlier is None:
@@ -294,9 +294,6 @@ class _StandingVerdicts:
         if earlier.key != grade_key(self._settings, task.submission_hash, earlier.suite_hash):
             return task
         unchanged = self._unchanged_since(earlier.suite_hash)
-        if earlier.late_import is not None:
-            late = earlier.late_import if SHARED in unchanged else None
-            return replace(task, late_import=late, wrong=went_wrong(earlier.verdicts))
         stand = tuple(it for it in earlier.verdicts if self._test(it.id) in unchanged)
         if not stand or any(map(_depends_on_others, earlier.verdicts)):
             return replace(task, carried=earlier.carried)

@@ -120,8 +120,7 @@ class Task(PlainData):
     """A submission that needs a grade: its place in the class, its hash, its cache key.
 
     `kept` are the verdicts of an earlier grade that stand; only the other tests are run. `carried`
-    are the points that came back in that grade, `wrong` the tests that went wrong. `late_import` is
-    the message about an import that took too long: the submission is not imported again.
+    are the points that came back in that grade, `wrong` the tests that went wrong.
     """
 
     entry: Entry
@@ -131,7 +130,6 @@ class Task(PlainData):
     kept: tuple[Verdict, ...] = ()
     carried: tuple[Carried, ...] = ()
     wrong: Mapping[str, Status] | None = None
-    late_import: str | None = None
 
     @property
     def without_people(self) -> Task:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.core.explanation import PENDING, WrongAnswers
-from grader.core.verdict import Carried, Diagnosis, GradeStatus, Status, Verdict
+from grader.core.verdict import Carried, Diagnosis, Status, Verdict
 from grader.results.database import set_value, value_of
 from grader.results.rows import (
     CARRIED,
@@ -29,15 +29,13 @@ class EarlierGrade:
     """A complete grade without a message about the whole submission.
 
     `key` is a hash of all that it depended on. `verdicts` are as the judge reached them, without
-    words. `late_import` is the message about a submission whose import took too long. No test of it
-    was run, and all have the same verdict.
+    words.
     """
 
     key: str
     suite_hash: str
     verdicts: tuple[Verdict, ...]
     carried: tuple[Carried, ...] = ()
-    late_import: str | None = None
 
 
 def read_earlier(
@@ -45,20 +43,17 @@ def read_earlier(
 ) -> EarlierGrade | None:
     """Returns the grade of a submission, if some of its verdicts can stand without the others."""
     row = database.execute(
-        "SELECT number, key, suite_hash, status, message FROM submission WHERE name = ? "
-        "AND finished AND (status = 'graded' AND message IS NULL OR status = 'unreadable')",
+        "SELECT number, key, suite_hash FROM submission WHERE name = ? "
+        "AND finished AND status = 'graded' AND message IS NULL",
         (well_formed(name),),
     ).fetchone()
     if row is None:
         return None
-    number, key, suite_hash, status, message = row
+    number, key, suite_hash = row
     reached = database.execute(REACHED, (number,))
     verdicts = tuple(verdict_of(tests, it) for it in reached)
     carried = tuple(Carried(*it) for it in database.execute(CARRIED, (number,)))
-    if status == GradeStatus.GRADED:
-        return EarlierGrade(key, suite_hash, verdicts, carried)
-    is_late = {verdict.status for verdict in verdicts} == {Status.TIMEOUT}
-    return EarlierGrade(key, suite_hash, verdicts, late_import=message) if is_late else None
+    return EarlierGrade(key, suite_hash, verdicts, carried)
 
 
 def clear_for_next(database: sqlite3.Connection, name: str, keeps_words: bool) -> list[Any]:

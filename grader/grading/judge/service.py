@@ -96,11 +96,7 @@ class JudgeService:
         started = time.monotonic()
         task = Task.from_json(job)
         grade = replace(task.ungraded(self._settings, None), max_score=self._suite.max_score)
-        if task.late_import is None:
-            grade = self._examined(grade, task, job["follow"])
-        else:
-            why = task.late_import
-            grade = self._unexamined(grade, GradeStatus.UNREADABLE, Status.TIMEOUT, why)
+        grade = self._examined(grade, task, job["follow"])
         taken = time.monotonic() - started + sum(verdict.duration_s for verdict in task.kept)
         score = total(test.score for test in grade.tests)
         return replace(grade, score=score, duration_s=round(taken, 4))

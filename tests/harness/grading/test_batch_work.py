@@ -320,27 +320,6 @@ def test_no_verdict_stands_beside_a_test_that_others_kept_from_running(course, s
     assert [task.kept for task in course.jobs.tasks] == [()] * 3
 
 
-@pytest.mark.parametrize(
-    ("part", "old", "is_kept"),
-    [("tests/public/test_tiny.py", "The numbers", True), ("adapters.py", "... n", False)],
-)
-def test_an_import_that_took_too_long_is_not_tried_again(course, part, old, is_kept):
-    """Unless the parts changed that all tests share."""
-
-    def late(grade: Grade) -> Grade:
-        tests = tuple(one._replace(status=Status.TIMEOUT, score=0.0) for one in grade.tests)
-        why = "its import took too long"
-        return dataclasses.replace(grade, status=GradeStatus.UNREADABLE, message=why, tests=tests)
-
-    course.jobs.change = late
-    course.batch(explain=False)
-    course.change(part, old, f"{old}x")
-    course.batch(explain=False)
-    expected = "its import took too long" if is_kept else None
-    assert [task.late_import for task in course.jobs.tasks] == [expected] * 3
-    assert {len(task.wrong or ()) for task in course.jobs.tasks} == {3}
-
-
 # --- Packages -----------------------------------------------------------------------------------
 
 

@@ -47,7 +47,7 @@ def travelled(task: AnyTask) -> RemoteRequest:
 def test_a_task_travels_with_the_bytes_of_its_submission():
     """There the submission lies elsewhere; the rest of the task is the same."""
     carried = (Carried("run_mha", "run_rope", "rope-missing", 1.0),)
-    task = Task(HERE, 0, "hash", "", GRADE.tests, carried, late_import="late")
+    task = Task(HERE, 0, "hash", "", GRADE.tests, carried)
     request = travelled(task)
     assert (request.name, request.package) == ("alice", PACKAGE)
     assert request.task_for(THERE) == dataclasses.replace(task, entry=THERE)

@@ -225,15 +225,6 @@ def test_kept_verdicts_count_with_their_time(graded, monkeypatch):
     assert found.grade.score == 5.0
 
 
-def test_an_import_that_was_too_late_once_is_not_tried_again(graded):
-    """All tests get the message of the first time."""
-    found = graded(late_import="its import takes too long")
-    assert found.grade.status is GradeStatus.UNREADABLE
-    assert found.grade.message == "its import takes too long"
-    assert in_short(found.grade) == dict.fromkeys((DOUBLES, COUNTS), Status.TIMEOUT)
-    assert (found.session.calls, found.grade.isolation, found.grade.score) == ([], {}, 0.0)
-
-
 @pytest.mark.parametrize(
     ("status", "expected"),
     [

@@ -146,11 +146,7 @@ UNREADABLE = {"status": GradeStatus.UNREADABLE, "message": "the import took 60 s
         (a_grade("ann", X1, message="a note"), None),
         (a_grade("ann", a_verdict("x1", Status.NOT_GRADED)), None),
         (a_grade("ann", *LATE, status=GradeStatus.NOT_GRADED), None),
-        (
-            a_grade("ann", *LATE, **UNREADABLE),
-            EarlierGrade("k", "suite", LATE, late_import="the import took 60 s"),
-        ),
-        (a_grade("ann", *LATE, X1, **UNREADABLE), None),
+        (a_grade("ann", *LATE, **UNREADABLE), None),
         (a_grade("ann", a_verdict("x1", Status.ERROR), **UNREADABLE), None),
         (a_grade("bob", X1), None),
     ],
