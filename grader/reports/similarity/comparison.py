@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import numpy as np
 from grader.core.assignment import Assignment
 from grader.core.files import new_scratch
 from grader.core.names import several
-from grader.core.submission import Author, Unreadable
+from grader.core.submission import Unreadable
 from grader.core.text import Refusal
 from grader.intake.copying import CopyFailed
 from grader.intake.discovery import discover, single
@@ -81,31 +80,20 @@ class SimilarPairs:
 class Collection:
     """The submissions to compare, and the remarks on those that are left out.
 
-    With a `mask`, numbers stand for names: the class's own ones, and random ones for others.
+    With a `mask`, the class's numbers stand for names.
     """
 
     mask: Mask | None
     found: list[Compared] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    _drawn: set[str] = field(default_factory=set)
 
     def add(self, entries: Iterable[Entry], origin: str) -> None:
         """Adds submissions of the class, or those of an origin."""
-        for entry in entries:
-            label = self.label(entry.name, entry.authors, origin)
-            self.found.append(Compared(label, origin, entry))
+        self.found += [Compared(self.label(entry.name), origin, entry) for entry in entries]
 
-    def label(self, name: str, people: Sequence[Author] = (), origin: str = "") -> str:
-        """Returns the label of a submission; the mask learns the names of another class's."""
-        if self.mask is None:
-            return name
-        if not origin:
-            return self.mask.labels[name]
-        while (label := f"No. {secrets.randbelow(900_000) + 100_000}") in self._drawn:
-            pass
-        self._drawn.add(label)
-        self.mask.add(name, people, label)
-        return label
+    def label(self, name: str) -> str:
+        """Returns the label of a submission."""
+        return self.mask.labels[name] if self.mask else name
 
 
 def compare(

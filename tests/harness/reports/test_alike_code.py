@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.core.submission import Author
 from grader.intake.discovery import single
-from grader.reports.similarity.comparison import Collection
 from grader.reports.similarity.process import tokens, windows
 from grader.reports.similarity.sources import (
     MOST_FILES,
@@ -24,8 +22,6 @@ from grader.reports.similarity.sources import (
     lines_of,
     ranked,
 )
-from grader.results.anonymous import Mask
-from grader.results.rows import People
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.unit
@@ -182,19 +178,6 @@ def test_an_answer_beyond_the_bounds_is_refused(row: object, is_accepted: bool):
         return
     with pytest.raises((LookupError, TypeError, ValueError)):
         ComparedSources.from_json(row)
-
-
-def test_other_submissions_get_random_labels_that_the_mask_knows():
-    """The class keeps its numbers; a name from elsewhere is hidden in texts too."""
-    mask = Mask({"ann": 123}, People())
-    label = Collection(mask).label
-    assert label("ann", (), "") == "Submission 123"
-    zoe = label("zoe", (Author("Zoë Lind"),), "earlier")
-    assert zoe.startswith("No. ")
-    assert 100_000 <= int(zoe.removeprefix("No. ")) < 1_000_000
-    assert mask.text("by Zoë Lind, zoe") == f"by {zoe}, {zoe}"
-    others = {label(f"other{number}", (), "earlier") for number in range(50)}
-    assert len(others | {zoe}) == 51
 
 
 @pytest.mark.process
