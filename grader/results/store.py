@@ -35,7 +35,6 @@ from grader.results.earlier import (
     EarlierGrade,
     NamedAnswers,
     clear_for_next,
-    forget_names,
     read_earlier,
     went_wrong,
     write_names,
@@ -254,7 +253,6 @@ class Store(Results):
             if words.evidence != Evidence():
                 database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
             write_wrong_answers(database, number, words.wrong)
-            forget_names(database, well_formed(submission))
             message, missing = well_formed(words.message), well_formed(words.missing)
             database.execute(said, (message, missing, number))
 
@@ -298,7 +296,7 @@ class Store(Results):
         with self._change() as database:
             for table in _OF_GRADES:
                 database.execute(f"DELETE FROM {table}")
-            database.execute("DELETE FROM batch WHERE key IN ('options', 'named')")
+            database.execute("DELETE FROM batch WHERE key = 'options'")
             self._tests.clear()
 
     def update_jsonl(self, path: Path) -> None:
