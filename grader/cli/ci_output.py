@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import secrets
-import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from grader.reports.export.scores import ExportRefused, write_whole
 from grader.reports.single import print_grade
 
 
-def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
+def tell_github(grade: Grade, submission: Path) -> None:
     """Prints the grade and its annotations; adds the step's summary and its output `result`.
 
     The runner reads lines of a step's output as commands. Texts from a submission are therefore
@@ -41,7 +40,7 @@ def tell_github(grade: Grade, submission: Path, adapters: str) -> None:
     finally:
         click.echo(f"::{token}::")
     repository = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
-    sources = SourcePaths(submission, adapters, repository)
+    sources = SourcePaths(submission, repository)
     for annotation in annotated(grade, sources):
         click.echo(annotation.command)
     _append("GITHUB_STEP_SUMMARY", step_summary(grade))
@@ -77,13 +76,10 @@ class LiveResults:
         self._display = display
         self._worth: Mapping[str, float] = {}
         self._verdicts: dict[str, Verdict] = {}
-        self._arrived: queue.SimpleQueue[Verdict | None] = queue.SimpleQueue()
-        self._ended = threading.Event()
-        self._writer = threading.Thread(target=self._write_updates, daemon=True)
+        self._written = 0.0
 
     def __enter__(self) -> LiveResults:
         self._write(progress({}, (), self._display))
-        self._writer.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -97,27 +93,16 @@ class LiveResults:
         self._write(progress(worth, (), self._display))
 
     def add(self, verdict: Verdict) -> None:
-        """Adds a verdict; may be called from any thread."""
-        self._arrived.put(verdict)
-
-    def finish(self, results: Mapping[str, Any]) -> None:
-        """Stops the updates, and writes the final results."""
-        self._ended.set()
-        self._arrived.put(None)
-        self._writer.join()
-        self._write(results)
-
-    def _write_updates(self) -> None:
-        while (verdict := self._arrived.get()) is not None:
-            self._verdicts[verdict.id] = verdict
-            with contextlib.suppress(queue.Empty):
-                while (more := self._arrived.get_nowait()) is not None:
-                    self._verdicts[more.id] = more
-                return
-            # A full disk must not end the grading; only `finish` raises.
+        """Adds a verdict; a full disk must not end the grading, so that only `finish` raises."""
+        self._verdicts[verdict.id] = verdict
+        if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             with contextlib.suppress(ExportRefused):
                 self._write(progress(self._worth, [*self._verdicts.values()], self._display))
-            self._ended.wait(_SECONDS_BETWEEN)
+            self._written = time.monotonic()
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        """Writes the final results."""
+        self._write(results)
 
     def _write(self, results: Mapping[str, Any]) -> None:
         write_whole(self._file, json.dumps(results, allow_nan=False, indent=1))

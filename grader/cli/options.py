@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from grader.core.assignment import Assignment, BadAssignment, find_assignment
+from grader.core.assignment import Assignment, find_assignment
 from grader.grading.options import SEEDS, Options
 from grader.reports.export.gradescope import VisibleWhen
 
@@ -39,15 +39,6 @@ def isolation_in_words(isolation: Mapping[str, str]) -> str:
 details_option = click.option(
     "--details", is_flag=True, help="Print all that went wrong, and the tests that may be faulty."
 )
-
-
-def _exercises(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Returns the assignment's exercises that complete a name, for the shell's Tab key."""
-    try:
-        names = find_assignment(context.params.get("assignment_folder", Path())).points
-    except BadAssignment:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
 
 
 assignment_option = click.option(
@@ -137,7 +128,6 @@ def grading_options(command: Command) -> Command:
                 "exercises",
                 multiple=True,
                 metavar="NAME",
-                shell_complete=_exercises,
                 help="Grade this exercise only; may be repeated.",
             ),
             click.option(

@@ -15,7 +15,7 @@ from grader.core.text import quantity
 from grader.intake.client import survey
 from grader.intake.entry import Discovery, Entry
 from grader.intake.people import Attribution
-from grader.reports.package_needs import PackageNeed, missing_in_words, needs_in_words, needs_of
+from grader.reports.package_needs import PackageNeed, needs_in_words, needs_of
 
 
 def say_what_was_found(discovery: Discovery) -> None:
@@ -53,13 +53,6 @@ def package_needs(entries: Sequence[Entry], assignment: Path, adapters: str) -> 
     """Returns the packages that submissions import, the most imported first."""
     own = {path.stem for path in assignment.iterdir()}
     return needs_of(survey(entries, adapters), own) if entries else []
-
-
-def say_missing_packages(entries: Sequence[Entry], assignment: Path, adapters: str) -> None:
-    """Prints on stderr the packages that submissions import and that are not installed here."""
-    needs = package_needs(entries, assignment, adapters)
-    if said := missing_in_words({one.package: one.importing for one in needs if one.is_missing}):
-        say(said)
 
 
 def print_package_needs(needs: Sequence[PackageNeed], submissions: int, console: Console) -> None:

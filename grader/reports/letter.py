@@ -19,7 +19,7 @@ import tempfile
 import textwrap
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.explanation import lack_in_words
@@ -30,13 +30,14 @@ from grader.reports.pages.graded import Graded
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.standing import ExerciseStanding, Standing, feedback, fenced, notes, shortened
 from grader.results.decisions.settlement import Settlement
-from grader.results.decisions.settling import Settling, common
+from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
 _ANOTHERS = (
     "the platform has it under another person's name: hand it to its author with --format mail "
     "or folders"
 )
+_UNEQUAL = "its people have different points or comments: use --format mail or folders"
 _STRETCH = 20
 
 
@@ -45,7 +46,7 @@ class Letter:
     """A submission's feedback; `downloaded_as` are its files' names in the platform's download.
 
     `settled` holds its people's final points; `told` holds comments and decisions, in sentences.
-    If it `differs`, some of its people have other points. `pdf` is the page as printed.
+    `pdf` is the page as printed.
     """
 
     downloaded_as: tuple[str, ...]
@@ -54,7 +55,6 @@ class Letter:
     told: tuple[str, ...]
     text: str
     page: str
-    differs: bool = False
     pdf: bytes | None = None
 
     def files(self) -> dict[str, bytes]:
@@ -80,9 +80,9 @@ def letters(
 ) -> Iterator[Letter | LeftOut]:
     """Yields the feedback of each submission, in the order of the class, one at a time.
 
-    With `apart`, members of a group who get different points have separate letters. Otherwise one
-    letter holds only their common changes and comments. With `to_people`, letters go to people and
-    not back to a platform, so submissions of uncertain authors are left out.
+    With `apart`, members of a group who get different points have separate letters; otherwise
+    their submission is left out. With `to_people`, letters go to people and not back to a platform,
+    so submissions of uncertain authors are left out.
 
     Raises:
         StoreError: if results cannot be read.
@@ -101,11 +101,13 @@ def letters(
             if not apart and _is_anothers(results, grade.submission, settled):
                 yield LeftOut(grade.submission, _ANOTHERS)
                 continue
-            named, together = downloads.get(grade.submission, ()), common(settled)
-            for one in settled if apart else filter(None, (together,)):
+            if not apart and len(settled) > 1:
+                yield LeftOut(grade.submission, _UNEQUAL)
+                continue
+            named = downloads.get(grade.submission, ())
+            for one in settled:
                 if one.has_points or one.excused:
-                    letter = _letter(results.assignment, graded, one, named)
-                    yield replace(letter, differs=len({own.final for own in settled}) > 1)
+                    yield _letter(results.assignment, graded, one, named)
                 else:
                     yield LeftOut(grade.submission, "not graded yet")
 

@@ -52,15 +52,15 @@ def label_of(number: int) -> str:
     return f"Submission {number}"
 
 
-def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
-    """Returns the number of each submission, and of each of the names in `more`.
+def numbered(results: Results) -> dict[str, int]:
+    """Returns the number of each submission.
 
     New numbers are drawn and kept.
 
     Raises:
         StoreError: if numbers cannot be read, or new ones cannot be kept.
     """
-    wanted = [*results.submissions(), *more]
+    wanted = results.submissions()
     known = results.numbers()
     if all(name in known for name in wanted):
         return known
@@ -70,7 +70,7 @@ def numbered(results: Results, more: Iterable[str] = ()) -> dict[str, int]:
         transaction(database),
     ):
         known = dict(json.loads(value_of(database, "numbers") or "{}"))
-        new = [name for name in dict.fromkeys(wanted) if name not in known]
+        new = [name for name in wanted if name not in known]
         taken = {*known.values(), *_ids(results.people, wanted)}
         known |= zip(new, _drawn(len(new), taken), strict=True)
         set_value(database, "numbers", json.dumps(known))

@@ -43,8 +43,8 @@ LINES = "results.jsonl"
 # A row of `test` is a test as it was when a grade was made; a test with new points is a new row. If
 # rtol is not NULL, an error of NULL is infinite, as in `results.jsonl`. `author`, `late` and
 # `absentee` hold names, because people are known before their submission has a number. A row of
-# `words` replaces the message and the errors of the verdict at its place; `said` is the message of
-# the whole submission.
+# `words` replaces the message and the errors of the verdict at its place, with the mistake that an
+# instructor `named` or the explainer; `said` is the message of the whole submission.
 _ERRORS = """max_abs_error REAL,
     max_rel_error REAL,
     rtol REAL,
@@ -105,6 +105,7 @@ CREATE TABLE words (
     file TEXT,
     line INTEGER,
     step TEXT,
+    named INTEGER NOT NULL,
     PRIMARY KEY (submission, place)
 ) WITHOUT ROWID;
 CREATE TABLE author (

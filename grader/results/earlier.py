@@ -12,7 +12,6 @@ from typing import Any
 
 from grader.core.explanation import PENDING, WrongAnswers
 from grader.core.verdict import Diagnosis
-from grader.results.database import set_value, value_of
 from grader.results.rows import (
     OF_WORDS,
 )
@@ -45,11 +44,11 @@ _FAILED = (
     "AND (submission, place) IN (SELECT submission, place FROM verdict JOIN test "
     "ON test.number = verdict.test WHERE exercise = ? AND status = 'failed')"
 )
-_NAME = f"UPDATE words SET mistake = ?, explanation = ?, hint = ? {_FAILED} AND mistake IS NULL"
-_UNNAME = (
-    f"UPDATE words SET mistake = NULL, explanation = NULL, hint = NULL {_FAILED} "
-    "AND mistake = ? AND explanation = ?"
+_NAME = (
+    f"UPDATE words SET mistake = ?, explanation = ?, hint = ?, named = 1 {_FAILED} "
+    "AND mistake IS NULL"
 )
+_UNNAME = "UPDATE words SET mistake = NULL, explanation = NULL, hint = NULL, named = 0 WHERE named"
 
 NamedAnswers = tuple[str, str, Diagnosis]
 
@@ -68,19 +67,7 @@ def write_names(database: sqlite3.Connection, named: Sequence[NamedAnswers]) -> 
 
     Names that were given earlier, and are not given now, are taken back.
     """
-    given = json.loads(value_of(database, "named") or "[]")
-    told = [[name, exercise, said.mistake, said.explanation] for name, exercise, said in named]
-    database.executemany(_UNNAME, given)
+    database.execute(_UNNAME)
     for submission, exercise, diagnosis in named:
         said = (diagnosis.mistake, diagnosis.explanation, diagnosis.hint)
         database.execute(_NAME, (*said, submission, exercise))
-    if told != given:
-        set_value(database, "named", json.dumps(told))
-
-
-def forget_names(database: sqlite3.Connection, submission: str) -> None:
-    """Forgets the names that an instructor gave a submission's answers: its words are new."""
-    given = json.loads(value_of(database, "named") or "[]")
-    left = [row for row in given if row[0] != submission]
-    if left != given:
-        set_value(database, "named", json.dumps(left))

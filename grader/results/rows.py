@@ -36,7 +36,9 @@ _ERRORS = (
     "max_abs_error", "max_rel_error", "rtol", "atol", "error_over_tolerance", "wrong", "total",
     "worst",
 )  # fmt: skip
-OF_WORDS = ("message", *_ERRORS, "mistake", "explanation", "hint", "file", "line", "step")
+OF_WORDS = (
+    "message", *_ERRORS, "mistake", "explanation", "hint", "file", "line", "step", "named",
+)  # fmt: skip
 _OF_A_VERDICT = f"test, status, score, message, {', '.join(_ERRORS)}, duration_s"
 _IN_WORDS = ", ".join(f"COALESCE(words.{name}, verdict.{name})" for name in ("message", *_ERRORS))
 # The verdicts of a submission, each with its words if it has any.
@@ -59,7 +61,7 @@ ADD_VERDICT = (
 )
 ADD_WORDS = (
     f"INSERT OR REPLACE INTO words (submission, place, {', '.join(OF_WORDS)}) "
-    f"VALUES ({', '.join('?' * 17)})"
+    f"VALUES ({', '.join('?' * 18)})"
 )
 ADD_EVIDENCE = "INSERT OR REPLACE INTO evidence (submission, data) VALUES (?, ?)"
 _OF_CARRIED = "exercise, root, mistake, points"
@@ -127,6 +129,7 @@ def words_row(told: Told) -> tuple[Any, ...]:
         *(_measurement_row(measurement) if measurement else _UNKNOWN * 8),
         *(map(well_formed, astuple(diagnosis)) if diagnosis else _UNKNOWN * 3),
         *(place or _UNKNOWN * 3),
+        False,
     )
 
 

@@ -34,7 +34,6 @@ from grader.results.database import (
 from grader.results.earlier import (
     NamedAnswers,
     clear_for_next,
-    forget_names,
     write_names,
     write_wrong_answers,
 )
@@ -225,7 +224,6 @@ class Store(Results):
             if words.evidence != Evidence():
                 database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
             write_wrong_answers(database, number, words.wrong)
-            forget_names(database, well_formed(submission))
             message, missing = well_formed(words.message), well_formed(words.missing)
             database.execute(said, (message, missing, number))
 
@@ -269,7 +267,7 @@ class Store(Results):
         with self._change() as database:
             for table in _OF_GRADES:
                 database.execute(f"DELETE FROM {table}")
-            database.execute("DELETE FROM batch WHERE key IN ('options', 'named')")
+            database.execute("DELETE FROM batch WHERE key = 'options'")
             self._tests.clear()
 
     def update_jsonl(self, path: Path) -> None:

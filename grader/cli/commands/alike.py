@@ -86,6 +86,8 @@ def alike(
     The pages are for instructors, and prove nothing: some pair is always the most alike. The
     submissions must still be in the place where they were graded.
     """
+    if anonymous and others:
+        raise click.UsageError("--anonymous has numbers for this class alone: leave out --with")
     results = Store.read(folder)
     assignment = find_assignment(assignment_folder)
     mask = AnonymousResults.of(results).mask if anonymous else None

@@ -24,7 +24,7 @@ from grader.cli.options import (
     jobs_option,
     say,
 )
-from grader.cli.preview import say_missing_packages, say_what_was_found, say_who_handed_in
+from grader.cli.preview import say_what_was_found, say_who_handed_in
 from grader.cli.progress import ExplainingProgress, ProgressBar
 from grader.core.assignment import find_assignment
 from grader.core.names import natural_order, several
@@ -104,8 +104,6 @@ def batch(
                 absent = absent_in_words(known, readable_settling(known))
                 say_who_handed_in(attribution, absent)
             _say_what_is_left(opened)
-            waiting = [task.entry for task in opened.waiting]
-            say_missing_packages(waiting, assignment.root, options.adapters)
             _grade(opened, pools, explain=not no_explain)
             _say_whose_points_changed(opened)
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Prints the script that completes commands, options and exercises with the Tab key in SHELL.
+    """Prints the script that completes commands and options with the Tab key in SHELL.
 
     \b
     Examples:

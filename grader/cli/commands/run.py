@@ -119,7 +119,7 @@ def run(
         if live:
             live.finish(results(grade, display))
         elif form == "github":
-            tell_github(credited(grade), path, options.adapters)
+            tell_github(credited(grade), path)
         elif output:
             write_whole(output, _text(form, grade, assignment.name, display))
         elif form == "text":

@@ -152,8 +152,6 @@ def _without_commands(text: str, longest: int = 200) -> str:
 _MOST_OF_A_KIND = 10
 _SUMMARY_BYTES = 1000 << 10
 _LONGEST_TITLE, _LONGEST_SENTENCE = 200, 150
-_DEEPEST = 4
-_LARGEST_SOURCE = 1 << 20
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -184,36 +182,22 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class SourcePaths:
-    """The path of a graded submission, of its adapters, and of its repository.
-
-    `adapters` is relative to the submission's root, as in `--adapters`.
-    """
+    """The path of a graded submission, and of its repository."""
 
     submission: Path
-    adapters: str
     repository: Path
 
-    def place(self, where: Where | None, exercise: str) -> Place:
+    def place(self, where: Where | None) -> Place:
         """Returns the file relative to the repository, and the line; None for an unknown part.
 
-        Without `where`, the place is the exercise's adapter. A file in an archive is not in the
-        repository, and a notebook's cell has no line.
+        A file in an archive is not in the repository, and a notebook's cell has no line.
         """
         with contextlib.suppress(OSError, ValueError):  # names that no file can have
-            file, line = (self._file(where.file), where.line) if where else self._adapter(exercise)
-            if file is not None:
+            if where is not None and (file := self._file(where.file)) is not None:
                 relative = file.relative_to(self.repository.resolve()).as_posix()
-                return relative, line if file.suffix == ".py" and line > 0 else None
+                is_line = file.suffix == ".py" and where.line > 0
+                return relative, where.line if is_line else None
         return None, None
-
-    def _adapter(self, exercise: str) -> tuple[Path | None, int]:
-        file = self._file(self.adapters)
-        if file is not None and file.stat().st_size <= _LARGEST_SOURCE:
-            lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
-            starts = [n for n, text in enumerate(lines, 1) if text.startswith(f"def {exercise}(")]
-            if len(starts) == 1:
-                return file, starts[0]
-        return None, 0
 
     def _file(self, name: str) -> Path | None:
         """Returns the repository's file for a name in the submission, with links resolved."""
@@ -222,7 +206,7 @@ class SourcePaths:
             return None
         # `parts[:-1]`: a cell is named notebook/cell. `parts[1:]`: the root is itself the package.
         names = [wanted for wanted in (parts, parts[:-1], parts[1:]) if wanted]
-        candidates = [top.joinpath(*wanted) for top in _tops(self.submission) for wanted in names]
+        candidates = [self.submission.joinpath(*wanted) for wanted in names]
         if self.submission.is_file():
             candidates = [self.submission] * (self.submission.suffix in (".py", ".ipynb"))
         found = next((file.resolve() for file in candidates if file.is_file()), None)
@@ -292,7 +276,7 @@ def _written(grade: Grade) -> list[Cause]:
 
 def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
     where = Where(*cause.places[0]) if cause.places else None
-    file, line = sources.place(where, cause.exercises[0])
+    file, line = sources.place(where)
     return Annotation(
         "error" if is_of_values(cause) else "warning",
         one_line(f"{title(cause, _LONGEST_SENTENCE)} {cost(cause)}", _LONGEST_TITLE),
@@ -305,21 +289,8 @@ def _of_cause(cause: Cause, sources: SourcePaths) -> Annotation:
 def _of_the_whole(grade: Grade, sources: SourcePaths) -> Annotation:
     title = "nothing could be graded" if grade.is_complete else f"not graded, {OUR_FAULT}"
     where = next((verdict.where for verdict in grade.tests if verdict.where), None)
-    file, line = sources.place(where, "") if where and grade.is_complete else (None, None)
+    file, line = sources.place(where if grade.is_complete else None)
     return Annotation("error", title, shortened(grade.message or title), file, line)
-
-
-def _tops(folder: Path) -> Iterator[Path]:
-    """Yields a folder, then each one that is alone in the last: the intake looks there too."""
-    yield folder
-    for _ in range(_DEEPEST):
-        if not folder.is_dir():
-            return
-        inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
-        if len(inside) != 1 or not inside[0].is_dir():
-            return
-        folder = inside[0]
-        yield folder
 
 
 def _escaped_markdown(text: str) -> str:

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from grader.core.causes import Cause, FailedTest, without_numbers
 from grader.core.points import OF_THE_VALUES, TAKEN_OFF
 from grader.core.text import one_line, plain
-from grader.core.verdict import Grade, Verdict, by_exercise
+from grader.core.verdict import Grade, Status, Verdict, by_exercise
 from grader.reports.pages.rendering import page_name
 from grader.reports.single import credited_tests, without
 from grader.reports.standing import (
     ExerciseStanding,
-    Standing,
     causes_of,
     complaint,
     notes,
@@ -103,7 +102,8 @@ class ProblemCount:
 
     def add(self, place: int, exercises: Iterable[str]) -> None:
         """Adds a submission once, with its exercises that have the problem."""
-        self.who.append(place)
+        if place not in self.who[-1:]:
+            self.who.append(place)
         self.exercises.update([*exercises])
 
 
@@ -117,58 +117,29 @@ class ProblemCounts:
 
     def add(self, place: int, graded: Graded) -> None:
         """Adds a graded submission."""
-        explained = self._add_mistakes(place, graded.causes)
-        found: dict[str, tuple[str, list[str]]] = {}
-        for each in graded.exercises:
-            if each.standing is not Standing.FULL and each.exercise not in explained:
-                words = _kind_of(each)
-                found.setdefault(without_numbers(words), (words, []))[1].append(each.exercise)
-        for kind, (words, names) in found.items():
-            self.others.setdefault(kind, ProblemCount(words)).add(place, names)
-        remarked: dict[tuple[bool, str], set[str]] = {}
+        for cause in graded.causes:
+            for exercise in cause.exercises:
+                known = (
+                    cause.mistake_of(exercise) or cause.mistake
+                )  # the root's, if none is its own
+                if known is not None:
+                    kind, name = self.mistakes, one_line(known.mistake)
+                    told = ProblemCount(name, plain(known.explanation), plain(known.hint))
+                elif cause.shown.status is Status.MISSING:
+                    kind, name, told = self.others, "missing", ProblemCount("missing")
+                else:
+                    told = ProblemCount(one_line(cause.sentence, _LONGEST))
+                    kind, name = self.others, without_numbers(told.words)
+                kind.setdefault(name, told).add(place, [exercise])
         for note, verdicts in notes(graded.grade.tests).items():
-            if note.endswith(OF_THE_VALUES):
-                continue  # wrong values are already counted
-            key = note.endswith(TAKEN_OFF), one_line(note, _LONGEST)
-            remarked.setdefault(key, set()).update(verdict.exercise for verdict in verdicts)
-        for (costs, words), noted in remarked.items():
-            kinds = self.others if costs else self.remarks
-            kinds.setdefault(words, ProblemCount(words)).add(place, sorted(noted))
-
-    def _add_mistakes(self, place: int, causes: Iterable[Cause]) -> set[str]:
-        """Adds the known mistakes; returns the exercises that they and their effects fail."""
-        made: dict[str, dict[str, None]] = {}
-        for cause in causes:
-            for test in cause.tests:
-                mistake = test.mistake or cause.mistake  # the root's, of what follows from it
-                if mistake is None:
-                    continue
-                name = one_line(mistake.mistake)
-                made.setdefault(name, {})[test.exercise] = None
-                if name not in self.mistakes:
-                    # The first one is at the root: explanations of others only refer to it.
-                    told = plain(mistake.explanation), plain(mistake.hint)
-                    self.mistakes[name] = ProblemCount(name, *told)
-        for name, exercises in made.items():
-            self.mistakes[name].add(place, exercises)
-        return {exercise for exercises in made.values() for exercise in exercises}
+            if not note.endswith(OF_THE_VALUES):  # wrong values are already counted
+                kind = self.others if note.endswith(TAKEN_OFF) else self.remarks
+                words = one_line(note, _LONGEST)
+                noted = dict.fromkeys(verdict.exercise for verdict in verdicts)
+                kind.setdefault(words, ProblemCount(words)).add(place, noted)
 
 
 def ranked(kinds: Iterable[ProblemCount]) -> tuple[list[ProblemCount], int]:
     """Returns the kinds that most submissions share, and the number of kinds left out."""
     ordered = sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))
     return ordered[:_MOST], max(len(ordered) - _MOST, 0)
-
-
-def _kind_of(exercise: ExerciseStanding) -> str:
-    """Returns the kind of an exercise's problem; equal problems differ only in numbers."""
-    telling = exercise.telling
-    if exercise.standing is Standing.ERROR and telling is not None:
-        return one_line(f"error {FailedTest.of(telling).outcome}")
-    if exercise.standing not in (Standing.FAILED, Standing.PARTIAL) or telling is None:
-        return exercise.words
-    said = one_line(FailedTest.of(telling).outcome, _LONGEST)
-    if exercise.standing is Standing.FAILED:
-        return said
-    # Use one aspect alone: a line for each combination would hide common problems.
-    return f"values passed; {telling.aspect} failed: {said}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 
 from grader.core.text import one_line, plain
 from grader.reports.pages.rendering import INDEX, assets, render, whole_folder
 from grader.reports.similarity.comparison import SideBySide, SimilarPairs
-from grader.reports.similarity.sources import ComparedSources, LineRange
+from grader.reports.similarity.sources import ComparedSources
 
 _STYLES = ("assets/page.css", "assets/alike.css")
 _SCRIPTS = ("assets/theme.js",)
@@ -21,7 +21,7 @@ def alike_page(assignment: str, comparison: SimilarPairs, pages: Sequence[str]) 
         assets=assets(_STYLES, _SCRIPTS),
         assignment=one_line(assignment),
         pairs=[
-            (found, len(_marked(passage.one for passage in found.passages)), page)
+            (found, len(found.lines[0]), page)
             for found, page in zip(comparison.pairs, pages, strict=True)
         ],
         usual=comparison.usual,
@@ -36,70 +36,38 @@ _LONGEST_LINE = 400
 Redacted = Callable[[str], str]
 
 
-# A line of code: its number and its text, the number of its passage or 0, and whether the passage
-# begins there.
-PassageLine = tuple[int, str, int, bool]
+# A line of code: its number, its text, and whether it holds rare code of both.
+CodeLine = tuple[int, str, bool]
 
 
 def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
     """Returns the page of a pair; `redacted` is applied to the texts of both submissions."""
-    columns = [
-        (
-            side,
-            one_line(one.name, 80),
-            *_files(sources, own, redacted),
-        )
-        for side, one, sources, own in (
-            ("a", found.one, found.sources[0], [p.one for p in found.passages]),
-            ("b", found.other, found.sources[1], [p.other for p in found.passages]),
-        )
-    ]
+    sides = zip("ab", (found.one, found.other), found.sources, found.lines, strict=True)
     return render(
         "pair.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
         assignment=one_line(assignment),
         found=found,
-        columns=columns,
-        passages=[
-            (number, _where(p.one, found.sources[0], redacted), p.fewest)
-            for number, p in enumerate(found.passages, 1)
+        columns=[
+            (side, one_line(one.name, 80), *_files(sources, shared, redacted))
+            for side, one, sources, shared in sides
         ],
     )
 
 
-def _where(stretch: LineRange, sources: ComparedSources, redacted: Redacted) -> str:
-    name = one_line(redacted(sources.files[stretch.file].name))
-    return f"{name}:{stretch.first}-{stretch.last}"
-
-
-def _marked(stretches: Iterable[LineRange]) -> Mapping[tuple[int, int], int]:
-    """Returns the number of each line's first passage, by file and line."""
-    marked: dict[tuple[int, int], int] = {}
-    for number, stretch in enumerate(stretches, 1):
-        for line in range(stretch.first, stretch.last + 1):
-            marked.setdefault((stretch.file, line), number)
-    return marked
-
-
 def _files(
-    sources: ComparedSources,
-    stretches: Sequence[LineRange],
-    redacted: Redacted,
-) -> tuple[list[tuple[str, list[PassageLine]]], int]:
+    sources: ComparedSources, shared: Set[tuple[int, int]], redacted: Redacted
+) -> tuple[list[tuple[str, list[CodeLine]]], int]:
     """Returns the files of a submission with their lines, and how many lines are left out."""
-    marked, begun = _marked(stretches), set[int]()
-    files: list[tuple[str, list[PassageLine]]] = []
+    files: list[tuple[str, list[CodeLine]]] = []
     room, left_out = _MOST_LINES, 0
     for place, file in enumerate(sources.files):
         texts = redacted(file.text).split("\n")
         left_out += max(len(texts) - room, 0)
-        lines: list[PassageLine] = []
-        for number, text in enumerate(texts[:room], 1):
-            passage = marked.get((place, number), 0)
-            begins = passage > 0 and passage not in begun
-            begun.add(passage)
-            shown = plain(text).replace("\n", " ")[:_LONGEST_LINE]
-            lines.append((number, shown, passage, begins))
+        lines = [
+            (number, plain(text).replace("\n", " ")[:_LONGEST_LINE], (place, number) in shared)
+            for number, text in enumerate(texts[:room], 1)
+        ]
         room -= len(lines)
         if lines:
             files.append((one_line(redacted(file.name)), lines))

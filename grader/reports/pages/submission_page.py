@@ -25,7 +25,6 @@ from grader.reports.pages.graded import Graded
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.reports.standing import cost, extent, message_below, notes_in_short, shortened
 from grader.results.decisions.settlement import Settlement
-from grader.results.decisions.settling import common
 
 # Limits of one page: a class of thousands must fit on a disk, and a page in a mail.
 _MOST_NUMBERS = 3072
@@ -68,8 +67,8 @@ _Source = tuple[str, int, int, Sequence[str]]
 def submission_page(
     assignment: str, graded: Graded, evidence: Evidence, settled: tuple[Settlement, ...]
 ) -> str:
-    """Returns a submission's page; for members with different points, the common part."""
-    grade, own = graded.grade, common(settled)
+    """Returns a submission's page; members with different points read none of them there."""
+    grade, own = graded.grade, settled[0] if len(settled) == 1 else None
     graded = graded.after_decisions(own) if own else graded
     unreadable = grade.status is GradeStatus.UNREADABLE
     causes = [] if unreadable or not grade.is_complete else graded.causes
@@ -85,12 +84,11 @@ def submission_page(
         assignment=one_line(assignment),
         grade=grade,
         settled=own,
-        differ=len({(one.final, one.excused) for one in settled}) > 1,
+        differ=len(settled) > 1,
         final={
             name: points(each.final / 100)
-            for one in settled
-            for name, each in one.exercises.items()
-            if each.final != each.machine and len(settled) == 1
+            for name, each in (own.exercises.items() if own else ())
+            if each.final != each.machine
         },
         name=one_line(grade.submission),
         people=one_line(", ".join(who.name for one in settled for who in one.people), 200),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import numpy as np
 from grader.core.assignment import Assignment
 from grader.core.files import new_scratch
 from grader.core.names import several
-from grader.core.submission import Author, Unreadable
+from grader.core.submission import Unreadable
 from grader.core.text import Refusal
 from grader.intake.copying import CopyFailed
 from grader.intake.discovery import discover, single
@@ -23,10 +22,9 @@ from grader.reports.similarity.sources import (
     ComparedSources,
     Numbers,
     Pair,
-    Passage,
     Ranking,
     SourcesClient,
-    passages,
+    lines_of,
     ranked,
 )
 from grader.results.anonymous import Mask
@@ -52,13 +50,13 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """A pair with its code and the passages that both have."""
+    """A pair with its code, and the lines of each that hold rare code of both."""
 
     pair: Pair
     one: Compared
     other: Compared
     sources: tuple[ComparedSources, ComparedSources]
-    passages: tuple[Passage, ...]
+    lines: tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +78,20 @@ class SimilarPairs:
 class Collection:
     """The submissions to compare, and the remarks on those that are left out.
 
-    With a `mask`, numbers stand for names: the class's own ones, and random ones for others.
+    With a `mask`, the class's numbers stand for names.
     """
 
     mask: Mask | None
     found: list[Compared] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    _drawn: set[str] = field(default_factory=set)
 
     def add(self, entries: Iterable[Entry], origin: str) -> None:
         """Adds submissions of the class, or those of an origin."""
-        for entry in entries:
-            label = self.label(entry.name, entry.authors, origin)
-            self.found.append(Compared(label, origin, entry))
+        self.found += [Compared(self.label(entry.name), origin, entry) for entry in entries]
 
-    def label(self, name: str, people: Sequence[Author] = (), origin: str = "") -> str:
-        """Returns the label of a submission; the mask learns the names of another class's."""
-        if self.mask is None:
-            return name
-        if not origin:
-            return self.mask.labels[name]
-        while (label := f"No. {secrets.randbelow(900_000) + 100_000}") in self._drawn:
-            pass
-        self._drawn.add(label)
-        self.mask.add(name, people, label)
-        return label
+    def label(self, name: str) -> str:
+        """Returns the label of a submission."""
+        return self.mask.labels[name] if self.mask else name
 
 
 def compare(
@@ -153,7 +140,7 @@ def _compared(
         read, prints = _read_all(client, collection, digests, advance)
         own = sum(not one.origin for one in read)
         ranking = ranked(prints, own, common, most)
-        pairs = [*_side_by_side(client, read, digests, ranking, common)]
+        pairs = [*_side_by_side(client, read, digests, ranking)]
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
     remarks = tuple(collection.remarks)
     return SimilarPairs(tuple(pairs), usual, own, len(read) - own, remarks)
@@ -244,10 +231,8 @@ def _side_by_side(
     found: Sequence[Compared],
     digests: frozenset[str],
     ranking: Ranking,
-    common: Numbers,
 ) -> Iterator[SideBySide]:
     """Yields the pairs with their code; a submission in them is read once more, with its texts."""
-    given = frozenset(common.tolist())
     shown = {place for pair in ranking.pairs for place in (pair.one, pair.other)}
     texts: dict[int, ComparedSources] = {}
     for place in sorted(shown):
@@ -257,8 +242,10 @@ def _side_by_side(
             texts[place] = _read(client, found[place].entry, digests, texts=True)
     for pair in ranking.pairs:
         sources = texts[pair.one], texts[pair.other]
-        shared = passages(*sources, given, ranking.commonness)
-        yield SideBySide(pair, found[pair.one], found[pair.other], sources, tuple(shared))
+        one, other = sources
+        shared = ranking.rare & {*one.prints.tolist()} & {*other.prints.tolist()}
+        lines = lines_of(one, shared), lines_of(other, shared)
+        yield SideBySide(pair, found[pair.one], found[pair.other], sources, lines)
 
 
 def _read(

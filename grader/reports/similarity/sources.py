@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -97,111 +96,28 @@ class SourcesClient(IntakeClient):
         return self._asked(entry, into, order, "files", ComparedSources.from_json)
 
 
-_MOST = 60
-# A run of fewer fingerprints is a common idiom, not a passage.
-_FEWEST = 3
+# No fingerprint spans more lines of a person's code.
+_MOST_LINES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class LineRange:
-    """Lines of one file, from `first` to `last`."""
-
-    file: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """Code that two submissions share; `fewest` submissions have its rarest part."""
-
-    one: LineRange
-    other: LineRange
-    length: int
-    fewest: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Print:
-    number: int
-    file: int
-    first: int
-    last: int
-
-
-def passages(
-    one: ComparedSources,
-    other: ComparedSources,
-    given: Collection[int],
-    commonness: Mapping[int, int],
-) -> list[Passage]:
-    """Returns the passages that two programs share, the rarest first, and then the longest.
-
-    Fingerprints in `given` are in no passage.
-    """
-    left = _prints(one, given)
-    right = _prints(other, given)
-    places: defaultdict[int, deque[int]] = defaultdict(deque)
-    for place, found in enumerate(right):
-        places[found.number].append(place)
-    used: set[int] = set()
-    runs: list[list[tuple[int, int]]] = []
-    for place, found in enumerate(left):
-        before, last = runs[-1][-1] if runs else (-2, -2)
-        follows = before == place - 1 and _follows(right, last, found.number)
-        if follows and left[before].file == found.file and last + 1 not in used:
-            runs[-1].append((place, last + 1))
-            used.add(last + 1)
-        elif (free := _first_free(places.get(found.number), used)) is not None:
-            runs.append([(place, free)])
-            used.add(free)
-    found_passages = [
-        _passage([left[a] for a, _ in run], [right[b] for _, b in run], commonness)
-        for run in runs
-        if len(run) >= _FEWEST
-    ]
-    return sorted(found_passages, key=lambda each: (each.fewest, -each.length))[:_MOST]
-
-
-def _first_free(places: deque[int] | None, used: set[int]) -> int | None:
-    """Returns the first place that no passage uses; removes the places that it looks at."""
-    while places:
-        place = places.popleft()
-        if place not in used:
-            return place
-    return None
-
-
-def _prints(sources: ComparedSources, given: Collection[int]) -> list[_Print]:
-    found = []
+def lines_of(sources: ComparedSources, shared: Collection[int]) -> frozenset[tuple[int, int]]:
+    """Returns the lines of the fingerprints in `shared`, each with the place of its file."""
+    found = set[tuple[int, int]]()
     for place, file in enumerate(sources.files):
         rows = zip(file.prints.tolist(), file.first.tolist(), file.last.tolist(), strict=True)
-        found += [_Print(number, place, *lines) for number, *lines in rows if number not in given]
-    return found
-
-
-def _follows(right: Sequence[_Print], last: int, number: int) -> bool:
-    following = last + 1
-    if not 0 < following < len(right) or right[following].file != right[last].file:
-        return False
-    return right[following].number == number
-
-
-def _passage(
-    one: Sequence[_Print], other: Sequence[_Print], commonness: Mapping[int, int]
-) -> Passage:
-    fewest = min(commonness.get(found.number, 2) for found in one)
-    return Passage(_stretch(one), _stretch(other), len(one), fewest)
-
-
-def _stretch(run: Sequence[_Print]) -> LineRange:
-    return LineRange(run[0].file, run[0].first, max(found.last for found in run))
+        for number, first, last in rows:
+            if number in shared:
+                end = min(last, first + _MOST_LINES)
+                found.update((place, line) for line in range(first, end + 1))
+    return frozenset(found)
 
 
 # This share of the class's median weight is added to a similarity's denominator. Without it, a stub
 # of ten lines would be wholly similar to many others.
 _EVEN = 0.3
 _COLUMNS = 4096
+# Code is rare if a tenth of the submissions has it at most, or three.
+_FEW, _TENTH = 3, 10
 _Weights = npt.NDArray[np.float64]
 
 
@@ -224,13 +140,12 @@ class Pair:
 class Ranking:
     """The most similar pairs, and the similarity of each of the class's submissions to its nearest.
 
-    `commonness` is the number of submissions that have a fingerprint, for those that two or more
-    have.
+    `rare` are the fingerprints that two submissions have, and few others.
     """
 
     pairs: tuple[Pair, ...]
     nearest: tuple[float, ...]
-    commonness: dict[int, int]
+    rare: frozenset[int]
 
 
 def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ranking:
@@ -256,10 +171,9 @@ def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ra
         Pair(one, other, value, common[one, other] / whole[one], common[one, other] / whole[other])
         for one, other, value in _highest(similarity, own, most)
     ]
-    shared = counts > 1
-    commonness = dict(zip(known[shared].tolist(), counts[shared].tolist(), strict=True))
+    rare = known[(counts > 1) & (counts <= max(_FEW, len(prints) // _TENTH))]
     nearest = similarity.max(axis=1) if similarity.size else np.zeros(own)
-    return Ranking(tuple(pairs), tuple(nearest.tolist()), commonness)
+    return Ranking(tuple(pairs), tuple(nearest.tolist()), frozenset(rare.tolist()))
 
 
 def _in_common(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -137,30 +136,6 @@ class Settling:
 
 def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-
-
-def common(settled: tuple[Settlement, ...]) -> Settlement | None:
-    """Returns the parts that all settlements of a submission share; None if there are none."""
-    if len(settled) < 2:
-        return settled[0] if settled else None
-    first = settled[0]
-    shared = tuple(c for c in first.changes if all(c in own.changes for own in settled))
-    changed = Counter[str | None]()
-    for change in shared:
-        changed[change.exercise] += change.hundredths
-    exercises = {
-        name: replace(one, final=one.machine + changed[name])
-        for name, one in first.exercises.items()
-    }
-    return replace(
-        first,
-        exercises=exercises,
-        people=tuple(person for own in settled for person in own.people),
-        changes=shared,
-        comments=tuple(c for c in first.comments if all(c in own.comments for own in settled)),
-        excused=all(own.excused for own in settled),
-        sources=frozenset.union(*(own.sources for own in settled)),
-    )
 
 
 _LISTED = 6

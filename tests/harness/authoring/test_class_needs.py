@@ -82,13 +82,3 @@ def test_doctor_lists_the_imports_of_a_class(tmp_path):
     assert "einx, which 1 submission imports" in looked.output
     assert "not needed: tqdm, joblib, loguru, wandb" in looked.output
     assert "cs_basics" not in looked.output
-
-
-def test_a_batch_reports_missing_packages_before_grading(tmp_path, tiny):
-    """The instructor can still stop, install the packages, and begin again."""
-    write_files(tmp_path / "class" / "one", {"adapters.py": f"import einx\n{RIGHT}"})
-    command = ["batch", str(tmp_path / "class"), "--out", str(tmp_path / "out"), "--jobs", "1"]
-    graded = CliRunner().invoke(cli, [*command, "--assignment", str(tiny)])
-    assert graded.exit_code == 0, graded.output
-    said = graded.output
-    assert said.index("not installed here: einx") < said.index("isolation: ")

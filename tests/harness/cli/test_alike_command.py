@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def out(tiny, tmp_path_factory) -> Path:
     other = "import math\n\ndef run_double(x):\n    y = math.pi * x\n    return 2 * y / math.pi\n"
     programs = {"ann": OWN.format(n=1), "bob": OWN.format(n=1), "cy": other}
     for name, text in programs.items():
-        write_files(folder / "class", {f"{name}/adapters.py": f"# 4\n{text}"})
+        write_files(folder / "class", {f"{name}/adapters.py": f"# 4\n{textwrap.dedent(text)}"})
     write_files(folder / "other", {"dan/adapters.py": OWN.format(n=1)})
     batch(tiny, [folder / "class"], folder / "out")
     return folder / "out"

@@ -286,11 +286,10 @@ def completions_of(grader_words: str, cwd: Path) -> list[str]:
     [
         ("grader ba", ["batch"]),
         ("grader run --fail", ["--fail-under"]),
-        ("grader run --exercise run_d", ["run_double"]),
     ],
 )
-def test_tab_completes_commands_options_and_exercises(tiny, words, become):
-    """The exercises are those of the assignment around the current folder."""
+def test_tab_completes_commands_and_options(tiny, words, become):
+    """The shell asks the command itself."""
     assert completions_of(words, tiny) == become
 
 

@@ -91,21 +91,6 @@ def test_a_number_out_of_its_bounds_is_refused(words, name, values):
         parsed(*words, name, str(refused))
 
 
-def test_tab_completes_the_exercises_of_the_assignment(tiny, tmp_path, monkeypatch):
-    """In a folder without an assignment there are none."""
-    option = next(one for one in command_of("run").params if one.name == "exercises")
-    monkeypatch.chdir(tmp_path)
-
-    def completed(begun: str, folder: Path) -> list[str]:
-        context = click.Context(command_of("run"))
-        context.params = {"assignment_folder": folder}
-        return [one.value for one in option.shell_complete(context, begun)]
-
-    assert completed("run_", tiny) == ["run_double", "run_count"]
-    assert completed("run_d", tiny) == ["run_double"]
-    assert completed("", tmp_path) == []
-
-
 def command_of(name: str) -> click.Command:
     """Returns a command."""
     command = cli.get_command(click.Context(cli), name)

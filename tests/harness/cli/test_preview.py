@@ -8,7 +8,6 @@ from rich.console import Console
 from grader.cli.preview import (
     package_needs,
     print_package_needs,
-    say_missing_packages,
     say_what_was_found,
     say_who_handed_in,
 )
@@ -101,15 +100,11 @@ def test_a_class_that_needs_nothing_more_is_told_so(capsys):
 
 
 @pytest.mark.process
-def test_only_packages_that_are_missing_are_reported_before_a_batch(tmp_path, capsys):
-    """A module of the course itself is not a package, and neither is what has a stub package."""
+def test_the_packages_of_a_class_are_looked_up(tmp_path):
+    """A module of the course itself is not a package."""
     course = write_files(tmp_path / "course", {"helpers.py": ""})
     imports = "import torch, einx, tqdm, helpers\n"
     write_files(tmp_path / "class", {"ann/adapters.py": imports})
     found = discover([tmp_path / "class"])
     needs = package_needs(found.entries, course, "adapters.py")
     assert [one.package for one in needs] == ["einx", "torch", "tqdm"]
-    say_missing_packages(found.entries, course, "adapters.py")
-    assert capsys.readouterr().err.startswith("not installed here: einx (1 submission); see")
-    say_missing_packages((), course, "adapters.py")
-    assert capsys.readouterr().err == ""

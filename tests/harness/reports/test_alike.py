@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
@@ -23,7 +21,7 @@ from grader.intake.discovery import single
 from grader.reports.pages.similarity import write_alike
 from grader.reports.similarity.comparison import SimilarPairs, compare
 from grader.reports.similarity.process import tokens
-from grader.reports.similarity.sources import ComparedFile, ComparedSources, SourcesClient, passages
+from grader.reports.similarity.sources import SourcesClient
 from grader.results.store import Store
 from tests.harness.pages_browser import LOOKS, opened
 from tests.harness.storing import store_submissions
@@ -87,7 +85,7 @@ def test_disguised_copies_rank_before_independent_programs(tmp_path: Path):
     pairs = [{pair.one.name, pair.other.name} for pair in found.pairs]
     assert all({name, f"copy-of-{name}"} in pairs[:4] for name in copied)
     assert found.pairs[3].pair.similarity > found.pairs[4].pair.similarity + 0.05
-    assert found.pairs[0].passages
+    assert found.pairs[0].lines[0]
 
 
 def test_a_submission_is_read_once_and_once_more_to_be_shown(
@@ -132,23 +130,8 @@ def test_a_submission_that_cannot_be_read_again_is_shown_without_code(
     (pair,) = compared(tmp_path, programs).pairs
     assert [len(one.files) > 0 for one in pair.sources] == [True, False]
     assert pair.pair.similarity > 0.5
-    assert pair.passages == ()
+    assert pair.lines[1] == frozenset()
     write_alike("attention", compared(tmp_path, programs), tmp_path / "a")
-
-
-@pytest.mark.unit
-def test_repeated_lines_are_compared_in_linear_time():
-    """The search looks at each place once; a quadratic search would take minutes here."""
-    many = 60_000
-    one, other = (sources_with(numbers) for numbers in ([7, 9] * (many // 2), [7] * many))
-    before = time.process_time()
-    assert not passages(one, other, frozenset(), {})
-    assert time.process_time() - before < 10
-
-
-def sources_with(numbers: list[int]) -> ComparedSources:
-    lines = np.arange(len(numbers))
-    return ComparedSources((ComparedFile("a.py", "", np.array(numbers), lines, lines),))
 
 
 def test_code_from_the_handout_is_not_reported_as_similar(tmp_path: Path):
@@ -229,7 +212,7 @@ def test_each_submission_that_is_not_compared_is_named(tmp_path: Path):
     assert {pair.one.name, pair.other.name} == {"ann", "bob"}
     assert [file.name for sources in pair.sources for file in sources.files] == ["adapters.py"] * 2
     assert pair.pair.share_of_one == pytest.approx(1.0)
-    assert [(passage.one.first, passage.one.last) for passage in pair.passages] == [(1, 3)]
+    assert pair.lines[0] == {(0, 1), (0, 2), (0, 3)}
     assert found.usual == pytest.approx(pair.pair.similarity)
     nowhere = [tmp_path / "nowhere"]
     for places in ({"others": nowhere}, {"repositories": nowhere}, {"given": nowhere}):
@@ -275,8 +258,7 @@ def test_similarity_pages_show_both_sources_with_markup_escaped(tmp_path: Path):
     assert name in page
     assert "copy" in page
     assert evil not in page
-    assert re.search(r'class="shared" id="a-1"', page)
-    assert re.search(r'href="#b-1"', page)
+    assert 'class="shared"' in page
 
 
 @pytest.mark.slow

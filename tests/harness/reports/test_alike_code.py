@@ -1,34 +1,27 @@
-"""The code that similarity compares: its tokens, fingerprints, ranked pairs and shared passages."""
+"""The code that similarity compares: its tokens, fingerprints, ranked pairs and shared lines."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from grader.core.submission import Author
 from grader.intake.discovery import single
-from grader.reports.similarity.comparison import Collection
 from grader.reports.similarity.process import tokens, windows
 from grader.reports.similarity.sources import (
     MOST_FILES,
     MOST_TOKENS,
     ComparedFile,
     ComparedSources,
-    LineRange,
     Numbers,
     Pair,
-    Passage,
     SourcesClient,
-    passages,
+    lines_of,
     ranked,
 )
-from grader.results.anonymous import Mask
-from grader.results.rows import People
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.unit
@@ -91,79 +84,14 @@ def test_a_fingerprint_knows_its_first_and_last_line():
     assert [*windows(found, 7)] == []
 
 
-def sources(*files: list[int]) -> ComparedSources:
-    """Returns files of these fingerprints, one in each line, the first in line 0."""
-    lines = [np.arange(len(numbers)) for numbers in files]
-    return ComparedSources(
-        tuple(
-            ComparedFile(f"{place}.py", "", np.array(numbers), lines[place], lines[place])
-            for place, numbers in enumerate(files)
-        )
-    )
-
-
-def shared(
-    one: ComparedSources,
-    other: ComparedSources,
-    given: frozenset[int] = frozenset(),
-    commonness: Mapping[int, int] | None = None,
-) -> list[Passage]:
-    return passages(one, other, given, commonness or {})
-
-
-def test_passages_are_ordered_by_rarity_and_then_by_length():
-    """The rarest part of a passage says most about a copy."""
-    one, other = sources([1, 2, 3, 9, 4, 5, 6, 7]), sources([4, 5, 6, 7, 8, 1, 2, 3])
-    short = (LineRange(0, 0, 2), LineRange(0, 5, 7), 3)
-    long = (LineRange(0, 4, 7), LineRange(0, 0, 3), 4)
-    rare = {1: 5, 2: 3, 3: 4}
-    assert shared(one, other, commonness=rare) == [Passage(*long, 2), Passage(*short, 3)]
-    alike = dict.fromkeys(range(10), 3)
-    assert shared(one, other, commonness=alike) == [Passage(*long, 3), Passage(*short, 3)]
-    rarer = alike | {2: 2}
-    assert shared(one, other, commonness=rarer) == [Passage(*short, 2), Passage(*long, 3)]
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "found"),
-    [
-        ([[1, 2, 3]], [[1, 2, 3]], [(0, 0, 2, 0, 0, 2)]),
-        ([[1, 2]], [[1, 2]], []),
-        ([[1, 2], [3]], [[1, 2, 3]], []),
-        ([[1, 2, 3]], [[1, 2], [3]], []),
-        ([[1, 2, 3], [4, 5, 6]], [[1, 2, 3, 4, 5, 6]], [(0, 0, 2, 0, 0, 2), (1, 0, 2, 0, 3, 5)]),
-        ([[1, 2, 3, 4, 5, 6]], [[1, 2, 3], [4, 5, 6]], [(0, 0, 2, 0, 0, 2), (0, 3, 5, 1, 0, 2)]),
-        ([[1, 2, 3, 1, 2, 3]], [[1, 2, 3]], [(0, 0, 2, 0, 0, 2)]),
-        ([[1, 2, 3, 2, 3, 4]], [[1, 2, 3, 4]], [(0, 0, 2, 0, 0, 2)]),
-        ([[2, 3, 4, 9, 1, 2, 3, 4]], [[1, 2, 3, 4]], [(0, 0, 2, 0, 1, 3)]),
-        (
-            [[1, 2, 3, 8, 1, 2, 3]],
-            [[1, 2, 3, 9, 1, 2, 3]],
-            [(0, 0, 2, 0, 0, 2), (0, 4, 6, 0, 4, 6)],
-        ),
-    ],
-)
-def test_a_passage_lies_in_one_file_of_each_and_no_place_is_used_twice(
-    one: list[list[int]], other: list[list[int]], found: list[tuple[int, ...]]
-):
-    """Shorter runs are idioms. The numbers are file, first and last line, on both sides."""
-    expected = [Passage(LineRange(*places[:3]), LineRange(*places[3:]), 3, 2) for places in found]
-    assert shared(sources(*one), sources(*other)) == expected
-
-
-def test_a_passage_runs_on_across_code_of_the_handout():
-    """Code that everybody was given is not counted, and separates nothing."""
-    both = sources([1, 2, 3, 4])
-    (found,) = shared(both, both, frozenset({3}))
-    assert found == Passage(LineRange(0, 0, 3), LineRange(0, 0, 3), 3, 2)
-
-
-def test_a_passage_ends_at_the_last_line_of_any_of_its_fingerprints():
-    """A fingerprint in the middle may reach furthest."""
-    first, last = np.array([1, 2, 3]), np.array([1, 9, 4])
-    both = ComparedSources((ComparedFile("a.py", "", np.array([7, 8, 9]), first, last),))
-    (found,) = shared(both, both)
-    assert found.one == LineRange(0, 1, 9)
+def test_lines_of_shared_fingerprints_are_those_between_first_and_last():
+    """A process under a submission's control may tell any number of lines."""
+    first, last = np.array([1, 2, 3]), np.array([1, 9, 1 << 60])
+    both = ComparedSources((ComparedFile("a.py", "", np.array([7, 8, 9]), first, last),) * 2)
+    assert lines_of(both, {7}) == {(0, 1), (1, 1)}
+    assert lines_of(both, {8}) == {(place, line) for place in (0, 1) for line in range(2, 10)}
+    assert len(lines_of(both, {9})) == 402
+    assert lines_of(both, ()) == frozenset()
 
 
 def test_pairs_are_ranked_by_the_rarity_of_what_they_share():
@@ -188,14 +116,16 @@ def test_pairs_are_ranked_by_the_rarity_of_what_they_share():
             (known.similarity, known.share_of_one, known.share_of_other), rel=1e-5
         )
     assert found.nearest == pytest.approx((near, far, 0.0), rel=1e-5)
-    assert found.commonness == {1: 2, 2: 3, 3: 3}
+    assert found.rare == {1, 2, 3}
     assert [(pair.one, pair.other) for pair in ranked(prints, 3, NOTHING, 2).pairs] == [
         (0, 3),
         (0, 1),
     ]
     without = ranked(prints, 3, np.array([2, 3]), 5)
     assert [(pair.one, pair.other) for pair in without.pairs] == [(0, 3)]
-    assert without.commonness == {1: 2}
+    assert without.rare == {1}
+    everybody = [np.array([1, 2])] * 2 + [np.array([2])] * 2
+    assert ranked(everybody, 4, NOTHING, 5).rare == {1}
 
 
 def test_other_submissions_are_compared_only_with_the_class():
@@ -208,7 +138,7 @@ def test_a_class_without_any_code_has_no_pairs():
     """A class of stubs is no error."""
     assert ranked([], 0, NOTHING, 5).nearest == ()
     found = ranked([NOTHING, NOTHING], 2, NOTHING, 5)
-    assert (found.pairs, found.nearest, found.commonness) == ((), (0.0, 0.0), {})
+    assert (found.pairs, found.nearest, found.rare) == ((), (0.0, 0.0), frozenset())
 
 
 def test_thousands_of_shared_fingerprints_are_all_counted():
@@ -248,19 +178,6 @@ def test_an_answer_beyond_the_bounds_is_refused(row: object, is_accepted: bool):
         return
     with pytest.raises((LookupError, TypeError, ValueError)):
         ComparedSources.from_json(row)
-
-
-def test_other_submissions_get_random_labels_that_the_mask_knows():
-    """The class keeps its numbers; a name from elsewhere is hidden in texts too."""
-    mask = Mask({"ann": 123}, People())
-    label = Collection(mask).label
-    assert label("ann", (), "") == "Submission 123"
-    zoe = label("zoe", (Author("Zoë Lind"),), "earlier")
-    assert zoe.startswith("No. ")
-    assert 100_000 <= int(zoe.removeprefix("No. ")) < 1_000_000
-    assert mask.text("by Zoë Lind, zoe") == f"by {zoe}, {zoe}"
-    others = {label(f"other{number}", (), "earlier") for number in range(50)}
-    assert len(others | {zoe}) == 51
 
 
 @pytest.mark.process

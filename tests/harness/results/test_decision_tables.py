@@ -17,7 +17,7 @@ from grader.results.anonymous import AnonymousResults, numbered
 from grader.results.decisions.decision import BadDecisions, ClassList, UnknownName, Whom
 from grader.results.decisions.file import append_decision, complaints, remove_decision
 from grader.results.decisions.opening import open_settling, read_times
-from grader.results.decisions.settling import common, effects
+from grader.results.decisions.settling import effects
 from grader.results.results import Results
 from grader.results.store import Store
 from tests.harness.conftest import write_files
@@ -387,7 +387,7 @@ def test_a_grade_with_a_test_that_was_not_judged_has_no_points(tmp_path: Path) -
     assert (own.status, own.machine, own.final, own.has_points) == ("not_graded", None, None, False)
 
 
-def test_the_common_part_of_a_group_has_what_all_members_share(tmp_path: Path) -> None:
+def test_members_of_a_group_may_be_settled_apart(tmp_path: Path) -> None:
     """A comment or a change of one member is not the other's."""
     results = a_class(tmp_path)
     file = tmp_path / "decisions.toml"
@@ -402,15 +402,6 @@ def test_the_common_part_of_a_group_has_what_all_members_share(tmp_path: Path) -
     (grade,) = results.grades_of(["group 1"])
     jane, bob = settling.settle(grade)
     assert (jane.final, bob.final) == (8.0, 7.0)
-    whole = common((jane, bob))
-    assert whole is not None
-    assert (whole.comments, whole.people, whole.excused) == (
-        ("Both: well done.",), (JANE, BOB), False,
-    )  # fmt: skip
-    assert [change.sentence for change in whole.changes] == ["agreed"]
-    assert whole.sources == {f"decisions.toml:{line}" for line in (5, 9, 13, 18)}
-    assert common((jane,)) == jane
-    assert common(()) is None
 
 
 def test_the_effects_of_decisions_are_told_in_short(tmp_path: Path) -> None:
