@@ -34,7 +34,6 @@ from grader.testing.outcome import (
     examining,
     is_collected,
     known_of,
-    name_of,
     note,
     observed,
     place_in_words,
@@ -130,18 +129,17 @@ def assert_matches(
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
 
     In a nested value, the message names the first difference by key and index. Messages call the
-    answer `what`: by default "the result", or the method that returned it. In a list of several
-    answers they count: "the 2nd compared value".
+    answer `what`: by default "the result". In a list of several answers they count: "the 2nd
+    compared value".
     """
     __tracebackhide__ = True
     with examining():
         several = not what and is_collected(actual) and type(actual) is type(expected)
         if not several or len(actual) != len(expected):
-            _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)
+            _compare(actual, expected, tolerance, what or RESULT)
             return
         for number, (own, wanted) in enumerate(zip(actual, expected, strict=True)):
-            name = name_of(own) or f"the {ordinal(number)} compared value"
-            _compare(own, wanted, tolerance, name)
+            _compare(own, wanted, tolerance, f"the {ordinal(number)} compared value")
 
 
 def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:

@@ -23,7 +23,6 @@ from grader.testing.handles.scripts import (
     EndOfItems,
     Script,
     call_of,
-    note_source,
     untouched,
     value_before,
 )
@@ -125,7 +124,6 @@ class Student(Maker):
         if is_own and not (is_own_layout and _is_open(adapter.result)):
             self._observe(call, result, False)
         self._remember(result, adapter.result, arguments, call, script.steps)
-        note_source(result, call.last)
         if not adapter.is_item:
             observed().answers[id(result)] = result
         return result

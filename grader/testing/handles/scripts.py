@@ -15,9 +15,8 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step, parameter_in
-from grader.core.wire.values import Local, Value, in_words, mapped, parts
+from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
-from grader.testing.outcome import observed, shows_expected
 from grader.worker.marshalling import ANEW, same_values
 
 _MAKING = (Doing.MAKE, Doing.ASK)
@@ -151,24 +150,6 @@ def call_of(steps: Sequence[Step], adapter: str) -> Call:
     return Call(call.name, call.keywords, before=before, then=then)
 
 
-_LONGEST = 120
-_SMALL = 256
-
-
-def note_source(value: Any, step: Step | None) -> None:
-    """Remembers, for the running test, the method or attribute that gave a value.
-
-    Leaves out objects that Python shares, like small ints, which may come from anywhere.
-    """
-    if step is None or not step.name or _is_shared(value):
-        return
-    if step.doing is Doing.CALL:
-        name = f"{step.name}({_arguments(step) if shows_expected() else '…'})"
-        observed().note_name(value, name)
-    elif step.doing is Doing.READ and step.name != "grad":
-        observed().note_name(value, step.name)
-
-
 def value_before(step: Step | None, steps: Sequence[Step]) -> torch.Tensor | None:
     """Returns what the test had set as the parameter or gradient that a step read, if it did."""
     if step is None or step.doing is not Doing.READ or step.name not in ("", "grad"):
@@ -219,19 +200,6 @@ def _is_same_parameter(steps: Sequence[Step], one: int, other: int) -> bool:
         return False
     first, second = both
     return first.on == second.on and first.positional == second.positional
-
-
-def _arguments(step: Step) -> str:
-    words = [*map(in_words, step.positional)]
-    words += (f"{name}={in_words(value)}" for name, value in step.keywords.items())
-    said = ", ".join(words)
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-
-
-def _is_shared(value: Any) -> bool:
-    if isinstance(value, int):
-        return abs(value) <= _SMALL
-    return value is None or (isinstance(value, str | bytes | tuple) and len(value) < 2)
 
 
 # A remark for exceptions in the second half.

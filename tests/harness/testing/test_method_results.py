@@ -113,29 +113,6 @@ def failure_of(do, expected, public=True):
     return raised.value
 
 
-def test_a_message_names_the_method_and_its_arguments():
-    """A test makes several calls, so the message says which one was wrong."""
-    said = failure_of(lambda own: own.encode("the"), [116, 104, 257])
-    assert str(said) == "encode('the')[2] is 101: 257 was expected"
-    assert str(failure_of(lambda own: own.decode([97, 98]), "ac")) == (
-        "decode([97, 98]) is 'ab': 'ac' was expected"
-    )
-    assert str(failure_of(lambda own: own.vocabulary, {0: b"a", 1: b"c"})).startswith(
-        "vocabulary[1]"
-    )
-
-
-def test_a_hidden_test_names_the_method_without_its_arguments():
-    """The message hides both the arguments and the expected value."""
-    said = failure_of(lambda own: own.encode("the"), [116, 104, 257], public=False)
-    assert str(said) == "encode(…)[2] is 101: something else was expected"
-
-
-def test_a_small_int_is_not_attributed_to_a_method():
-    """Python shares small ints, so an int's identity does not tell which call returned it."""
-    assert str(failure_of(lambda own: own.size(), 4)) == "the result is 3: 4 was expected"
-
-
 def test_a_long_text_is_shown_around_its_first_difference():
     """If the text is wrong from its start, the message shows its beginning."""
     ids = [97] * 60

@@ -1,4 +1,4 @@
-"""Scripts as tests write them: steps and calls, names of values, two processes."""
+"""Scripts as tests write them: steps and calls, history, two processes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from grader.testing.handles.scripts import (
     TwoProcesses,
     call_of,
     in_two_processes,
-    note_source,
     untouched,
     value_before,
 )
-from grader.testing.outcome import name_of, observing
 from grader.worker.marshalling import ANEW
 
 pytestmark = pytest.mark.unit
@@ -70,49 +68,7 @@ def test_a_joined_script_refers_to_its_steps_by_their_new_numbers():
     assert (second.steps, third.steps, third.came) == ([], [], set())
 
 
-PUT = Step(0, Doing.CALL, "put")
-
-# --- Names and history --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("value", "step", "name"),
-    [
-        ([1], PUT, "put()"),
-        ([1], Step(0, Doing.CALL, "put", ("a",), {"x": [1, 2]}), "put('a', x=[1, 2])"),
-        ([1], Step(0, Doing.READ, "size"), "size"),
-        ([1], Step(0, Doing.READ, "grad"), None),
-        ([1], Step(0, Doing.READ, ""), None),
-        ([1], Step(0, Doing.MAKE, "file"), None),
-        ([1], None, None),
-        (256, PUT, None),
-        (-256, PUT, None),
-        (257, PUT, "put()"),
-        (None, PUT, None),
-        ("a", PUT, None),
-        ("ab", PUT, "put()"),
-        ((), PUT, None),
-        (b"ab", PUT, "put()"),
-    ],
-    ids=repr,
-)
-def test_a_value_is_named_after_the_step_that_gave_it(value, step, name):
-    """Python shares small values, which may come from anywhere."""
-    with observing():
-        note_source(value, step)
-        assert name_of(value) == name
-
-
-def test_long_arguments_are_cut_and_hidden_ones_are_not_told():
-    step = Step(0, Doing.CALL, "put", ("x" * 40,) * 5)
-    value = [1]
-    with observing():
-        note_source(value, step)
-        assert len(name_of(value) or "") == len("put(") + 120 + len("…)")
-    with observing(shows_expected=False):
-        note_source(value, step)
-        assert name_of(value) == "put(…)"
-
+# --- History -----------------------------------------------------------------------------------
 
 P, G = torch.ones(2), torch.zeros(2)
 PARAMETER = Step(0, Doing.MAKE, "parameter", (P, G, True))
