@@ -89,14 +89,14 @@ class WrongNumbers(AssertionError):
         return "\n".join([self.words, *table])
 
     @property
-    def _untouched(self) -> str:
-        return "" if self.known is None else self.known.untouched
+    def _untouched(self) -> bool:
+        return self.known is not None and self.known.untouched
 
     @property
     def words(self) -> str:
         """Returns how many numbers are wrong, by how much and where; a sentence on each line."""
         if self._untouched:
-            return as_before(self.what, self._untouched)
+            return as_before(self.what)
         words = difference_in_words(self.what, self.comparison, self.axes)
         if self.conversion is None:
             return "\n".join([*words, *precision_in_words(self.comparison, self.dtype)])

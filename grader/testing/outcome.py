@@ -102,15 +102,15 @@ class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
     Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
-    `trace` finds the line that produced the tensor, if possible. If the tensor is a parameter or a
-    gradient that the submission left unchanged, `untouched` is its name, and "" otherwise.
+    `trace` finds the line that produced the tensor, if possible. `untouched` is whether it is a
+    gradient that the submission left as the test had set it.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     input_dtype: torch.dtype
     trace: Trace
-    untouched: str = ""
+    untouched: bool = False
     by_inputs: bool = True
 
 
