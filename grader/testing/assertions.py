@@ -34,7 +34,6 @@ from grader.testing.outcome import (
     examining,
     is_collected,
     known_of,
-    name_of,
     note,
     observed,
     place_in_words,
@@ -90,14 +89,14 @@ class WrongNumbers(AssertionError):
         return "\n".join([self.words, *table])
 
     @property
-    def _untouched(self) -> str:
-        return "" if self.known is None else self.known.untouched
+    def _untouched(self) -> bool:
+        return self.known is not None and self.known.untouched
 
     @property
     def words(self) -> str:
         """Returns how many numbers are wrong, by how much and where; a sentence on each line."""
         if self._untouched:
-            return as_before(self.what, self._untouched)
+            return as_before(self.what)
         words = difference_in_words(self.what, self.comparison, self.axes)
         if self.conversion is None:
             return "\n".join([*words, *precision_in_words(self.comparison, self.dtype)])
@@ -130,18 +129,17 @@ def assert_matches(
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
 
     In a nested value, the message names the first difference by key and index. Messages call the
-    answer `what`: by default "the result", or the method that returned it. In a list of several
-    answers they count: "the 2nd compared value".
+    answer `what`: by default "the result". In a list of several answers they count: "the 2nd
+    compared value".
     """
     __tracebackhide__ = True
     with examining():
         several = not what and is_collected(actual) and type(actual) is type(expected)
         if not several or len(actual) != len(expected):
-            _compare(actual, expected, tolerance, what or name_of(actual) or RESULT)
+            _compare(actual, expected, tolerance, what or RESULT)
             return
         for number, (own, wanted) in enumerate(zip(actual, expected, strict=True)):
-            name = name_of(own) or f"the {ordinal(number)} compared value"
-            _compare(own, wanted, tolerance, name)
+            _compare(own, wanted, tolerance, f"the {ordinal(number)} compared value")
 
 
 def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:

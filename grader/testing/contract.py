@@ -82,10 +82,6 @@ _INSTEAD = (
     "torch.nn.Module, torch.optim.Optimizer, a path or an open file. An object that stays with the "
     "submission is a typing.Protocol that declares its methods"
 )
-_ITSELF = (
-    "if a method returns its own object, as eval of a torch.nn.Module does, write `-> None`: tests "
-    "do not see what it returns"
-)
 _USED = "Let a run_ adapter use such objects, and return numbers, lists or an Iterator of these"
 # Nothing inside a value is handed over as a handle.
 _STAYING = (ObjectType, ClassType, IteratorType)
@@ -123,8 +119,6 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def _single(annotation: Any) -> Kind:
-    if annotation is typing.Self:
-        raise CannotCross(f"Self cannot come back: {_ITSELF}")
     if annotation in _PLAIN:
         return PlainType(annotation)
     if getattr(annotation, "_is_protocol", False):
@@ -237,14 +231,6 @@ def signature_of(function: Callable[..., Any], bound: bool = False) -> Signature
     return Signature(kinds, _returned("its result", hints.get("return", Any)))
 
 
-def _making(kind: Kind) -> str:
-    """Returns which method of a handle makes a value of this kind, if only handles do."""
-    if not isinstance(kind, GivenType):
-        return ""
-    maker = {MODULE: "module", OPTIMIZER: "optimizer"}.get(kind.what, "file")
-    return f": student.{maker}(…) makes one beside the submission"
-
-
 def _returned(what: str, annotation: Any) -> Kind:
     """Returns the kind of a result or an attribute; refuses kinds that only tests can make."""
     kind = _kind_at(what, annotation)
@@ -326,7 +312,7 @@ class Adapter:
             misfit = next(self.kinds[name].misfits(value, Sizes({})), None)
             if misfit is not None:
                 said = f"must be {misfit.wanted}, not {in_words(misfit.value)}"
-                raise TypeError(f"{self.name}: {name}{misfit.place} {said}{_making(misfit.wanted)}")
+                raise TypeError(f"{self.name}: {name}{misfit.place} {said}")
         return named
 
     def expected_shape(self, arguments: Mapping[str, Value]) -> tuple[int, ...] | None:
@@ -370,8 +356,8 @@ def _adapter(name: str, function: Callable[..., Any]) -> Adapter:
     except CannotCross as problem:
         raise BadAssignment(f"adapters.py, {name}, {problem}") from None
     except RecursionError:
-        said = f"a Protocol that mentions itself: {_ITSELF}. Leave other such methods out. {_USED}"
-        raise BadAssignment(f"adapters.py, {name}, takes or returns {said}") from None
+        said = f"takes or returns a Protocol that mentions itself. {_USED}"
+        raise BadAssignment(f"adapters.py, {name}, {said}") from None
     return Adapter(name, signature.kinds, signature.result)
 
 

@@ -7,7 +7,6 @@ import functools
 import graphlib
 import importlib
 import importlib.util
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,6 @@ from grader.core.assignment import BadAssignment
 from grader.core.names import is_adapter, meant
 from grader.testing.contract import Adapter, read_contract
 from grader.worker.exceptions.raising import describe_exception
-
-_FUNCTION = re.compile(r"\w+\.((?:run|get)_\w+)\(\)")
 
 
 def make_importable(root: Path) -> None:
@@ -42,21 +39,8 @@ def course_code(what: str, root: Path) -> Iterator[None]:
     except (Exception, SystemExit) as exception:
         raised = describe_exception(exception, root)
         place = next((f" ({f.file}:{f.line})" for f in reversed(raised.frames)), "")
-        said = _of_a_protocol(exception) or f"{raised.kind}: {' '.join(raised.message.split())}"
+        said = f"{raised.kind}: {' '.join(raised.message.split())}"
         raise BadAssignment(f"{what} cannot be used: {said}{place}") from exception
-
-
-def _of_a_protocol(exception: BaseException) -> str | None:
-    """Returns advice where a type checker met a Protocol, which none can check at runtime."""
-    is_checkers = type(exception).__module__.partition(".")[0] == "beartype"
-    if not is_checkers or "Protocol" not in str(exception):
-        return None
-    found = _FUNCTION.search(str(exception))
-    name = f" of {found[1]}" if found else ""
-    return (
-        f"a type checker cannot check a Protocol: leave out the decorator{name} (@typed); the "
-        "grader itself checks all that comes back"
-    )
 
 
 def load_contract(root: Path) -> dict[str, Adapter]:

@@ -267,16 +267,11 @@ def precision_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[s
         )
 
 
-def as_before(what: str, kind: str) -> str:
-    """Returns the sentence that a call left a parameter or gradient unchanged."""
-    is_it = f"the {kind} is as it" if what == RESULT else f"{what} is the {kind} as it"
-    if kind == "gradient":
-        reached = "as if no line like p.grad.mul_(…) was reached (g = g * … makes a new tensor)"
-        return f"{is_it} was before the call, {reached}"
-    return (
-        f"{is_it} was before the step: nothing was written into it "
-        "(p = … makes a new tensor; p.add_(…) or p.copy_(…), once reached, change it)"
-    )
+def as_before(what: str) -> str:
+    """Returns the sentence that a call left a gradient unchanged."""
+    is_it = "the gradient is as it" if what == RESULT else f"{what} is the gradient as it"
+    reached = "as if no line like p.grad.mul_(…) was reached (g = g * … makes a new tensor)"
+    return f"{is_it} was before the call, {reached}"
 
 
 def _amount(what: str, comparison: Comparison) -> str:

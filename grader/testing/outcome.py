@@ -102,15 +102,15 @@ class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
     Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
-    `trace` finds the line that produced the tensor, if possible. If the tensor is a parameter or a
-    gradient that the submission left unchanged, `untouched` is its name, and "" otherwise.
+    `trace` finds the line that produced the tensor, if possible. `untouched` is whether it is a
+    gradient that the submission left as the test had set it.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     input_dtype: torch.dtype
     trace: Trace
-    untouched: str = ""
+    untouched: bool = False
     by_inputs: bool = True
 
 
@@ -119,9 +119,9 @@ class Observations:
     """The measurements and notes of a running test, beside its outcome.
 
     `shows_expected` is whether messages may hold expected values. `answers` are the submission's
-    answers, each as a whole, and `names` its values that have names, both by `id`; `returned` are
-    the answers' tensors. `seconds` is the processor time that examining its answers took, and
-    `fault` the first fault that a handle raised in the test.
+    answers, each as a whole, by `id`; `returned` are the answers' tensors. `seconds` is the
+    processor time that examining its answers took, and `fault` the first fault that a handle raised
+    in the test.
     """
 
     shows_expected: bool = True
@@ -130,17 +130,12 @@ class Observations:
     notes: list[str] = field(default_factory=list)
     answers: dict[int, object] = field(default_factory=dict)
     returned: list[Returned] = field(default_factory=list)
-    names: dict[int, tuple[object, set[str]]] = field(default_factory=dict)
     fault: StudentFault | None = None
 
     @property
     def worst(self) -> Measurement | None:
         """Returns the measurement with the largest error relative to its tolerance."""
         return max(self.measurements, key=lambda m: m.error_over_tolerance, default=None)
-
-    def note_name(self, value: object, name: str) -> None:
-        """Notes a name of a value that the submission returned."""
-        self.names.setdefault(id(value), (value, set()))[1].add(name)
 
 
 _current: ContextVar[Observations | None] = ContextVar("observations", default=None)
@@ -209,12 +204,6 @@ def place_in_words(line: Line) -> str:
 def where_of(line: Line | None) -> Where | None:
     """Returns a line of the submission as verdicts name it."""
     return None if line is None else Where(plain(line.file), line.line)
-
-
-def name_of(value: object) -> str | None:
-    """Returns the name of a value that came from the submission, if it has one name."""
-    _, names = observed().names.get(id(value), (None, ()))
-    return next(iter(names)) if len(names) == 1 else None
 
 
 def is_collected(value: object) -> bool:

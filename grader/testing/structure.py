@@ -104,8 +104,8 @@ def _of_members(
     if got == wanted:
         words = f"has another {noun} than expected"
     if beyond:
-        words += f"; too much: {_listed(beyond)}"
-    return Difference(place, words, f"missing: {_listed(absent)}" if absent else "")
+        words += f"; {_listed(beyond)} too much"
+    return Difference(place, words, f"{_listed(absent)} missing" if absent else "")
 
 
 def _expected(number: int) -> str:

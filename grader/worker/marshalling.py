@@ -247,11 +247,10 @@ def same_values(before: object, after: object) -> bool:
 
 
 MAX_FILE = 32 << 20
-MAX_ENTRIES = 10_000
 # The step that copies a file for a process that has nothing else of the script.
 ANEW = "anew"
-# The answers in place of a file's content, or of a folder's entries.
-ABSENT, IRREGULAR, TOO_LARGE, TOO_MANY = "absent", "irregular", "too large", "too many"
+# The answers in place of a file's content.
+ABSENT, IRREGULAR, TOO_LARGE = "absent", "irregular", "too large"
 
 
 class ScriptFiles:
@@ -271,7 +270,7 @@ class ScriptFiles:
     def new_place(self, name: str) -> Path:
         """Returns a path that is unique in the script, in a folder that exists.
 
-        The name may be a relative path, as that of a file in a folder is.
+        The name may be a relative path.
         """
         if self._folder is None:
             # It lies in the job's scratch folder, which is removed even if the job is killed.
@@ -328,16 +327,6 @@ def _file(shop: ScriptFiles, name: str, content: bytes | None) -> Path:
     return path
 
 
-def _folder(shop: ScriptFiles, name: str, entries: Mapping[str, bytes]) -> Path:
-    folder = shop.new_place(name)
-    folder.mkdir()
-    for own, content in entries.items():
-        path = folder / own
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return folder
-
-
 def _anew(shop: ScriptFiles, path: Path, name: str) -> Path:
     content = _content(shop, path)
     return _file(shop, name, content if isinstance(content, bytes) else None)
@@ -360,30 +349,15 @@ def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
     return content if len(content) <= MAX_FILE else TOO_LARGE
 
 
-def _entries(_shop: ScriptFiles, folder: Path) -> list[str] | str:
-    """Returns the files below a folder, or a word that says why they cannot be listed."""
-    if not folder.is_dir() or folder.is_symlink():
-        return ABSENT if not os.path.lexists(folder) else IRREGULAR
-    below = (Path(top, own) for top, *names in os.walk(folder) for own in itertools.chain(*names))
-    found = list(itertools.islice(below, MAX_ENTRIES + 1))
-    if len(found) > MAX_ENTRIES:
-        return TOO_MANY
-    files = [path for path in found if path.is_symlink() or not path.is_dir()]
-    return sorted(path.relative_to(folder).as_posix() for path in files)
-
-
 _MAKERS: Mapping[str, Callable[..., Any]] = {
     "parameter": _parameter,
     "module": lambda _shop, outline: module_of(outline),
     "optimizer": _optimizer,
     "file": _file,
-    "folder": _folder,
-    "within": lambda _shop, folder, name: folder / name,
     "as_str": lambda _shop, path: str(path),
     "as_stream": lambda shop, path: shop.opened(path.open("r+b" if path.exists() else "w+b")),
     "as_text": lambda shop, path: shop.opened(path.open(encoding="utf-8")),
     ANEW: _anew,
     "content": _content,
     "exists": lambda _shop, path: os.path.lexists(path),
-    "entries": _entries,
 }

@@ -119,17 +119,6 @@ def module_of(outline: Mapping[str, Any]) -> torch.nn.Module:
     return build(outline["outline"])
 
 
-def parameter_in(outline: Mapping[str, Any], name: str) -> torch.Tensor | None:
-    """Returns an outlined module's parameter by its dotted name."""
-    own = outline["outline"]
-    *modules, last = name.split(".")
-    for module in modules:
-        own = own["_modules"].get(module) or {"_modules": {}, "_parameters": {}}
-    place = own["_parameters"].get(last)
-    found: torch.Tensor | None = None if place is None else outline["tensors"][place]
-    return found
-
-
 def _outline(
     module: torch.nn.Module, name: str, tensors: dict[int, torch.Tensor]
 ) -> dict[str, Any]:

@@ -23,9 +23,7 @@ from grader.testing.handles.scripts import (
     EndOfItems,
     Script,
     call_of,
-    note_source,
-    untouched,
-    value_before,
+    is_untouched,
 )
 from grader.testing.kinds import Anything, DictType, Kind
 from grader.testing.object_kinds import ObjectType
@@ -125,7 +123,6 @@ class Student(Maker):
         if is_own and not (is_own_layout and _is_open(adapter.result)):
             self._observe(call, result, False)
         self._remember(result, adapter.result, arguments, call, script.steps)
-        note_source(result, call.last)
         if not adapter.is_item:
             observed().answers[id(result)] = result
         return result
@@ -272,14 +269,13 @@ class Student(Maker):
         trace: Trace = functools.partial(self._origin, call) if call else lambda _: None
         axes = axis_names(annotated, tensor.ndim)
         step = call.last if call else None
-        before = value_before(step, steps)
         dtypes = [
             value.dtype
             for value in arguments.values()
             if isinstance(value, torch.Tensor) and value.is_floating_point()
         ]
         input_dtype = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
-        is_as_before = untouched(tensor, step, before, steps)
+        is_as_before = is_untouched(tensor, step, steps)
         known = Returned(tensor, axes, input_dtype, trace, is_as_before, bool(dtypes))
         observed().returned.append(known)
 

@@ -34,10 +34,8 @@ from grader.worker.marshalling import (
     ABSENT,
     ANEW,
     IRREGULAR,
-    MAX_ENTRIES,
     MAX_FILE,
     TOO_LARGE,
-    TOO_MANY,
 )
 
 _STATE = DictType(PlainType(str), Anything())
@@ -45,7 +43,6 @@ _WHY = {
     ABSENT: "there is no {} afterwards",
     IRREGULAR: "{} is something else afterwards: a link, a folder, or a pipe",
     TOO_LARGE: f"{{}} is larger than {MAX_FILE >> 20} MB afterwards",
-    TOO_MANY: f"{{}} holds more than {MAX_ENTRIES} files afterwards",
 }
 _UNKNOWN = "it cannot be told what {} is afterwards"
 
@@ -104,8 +101,8 @@ class OptimizerHandle(Handle):
         return state
 
 
-class _Path(Handle):
-    """A path; as an argument it is a `pathlib.Path`."""
+class FileHandle(Handle):
+    """A file, which may still have to be written; as an argument it is a `pathlib.Path`."""
 
     _what = PATH
 
@@ -114,9 +111,15 @@ class _Path(Handle):
         """Returns the path as a str, as an argument."""
         return self._form("as_str", TEXT_PATH)
 
-    def exists(self) -> bool:
-        """Returns whether the path exists."""
-        return self._seen("exists") is True
+    @property
+    def as_stream(self) -> ArgumentForm:
+        """Returns the file, open for reading and writing bytes, as an argument."""
+        return self._form("as_stream", STREAM)
+
+    @property
+    def as_text(self) -> ArgumentForm:
+        """Returns the file, open for reading text in UTF-8, as an argument."""
+        return self._form("as_text", TEXT)
 
     def _form(self, how: str, what: str) -> ArgumentForm:
         def step() -> Step:
@@ -125,7 +128,7 @@ class _Path(Handle):
         return ArgumentForm(self._thing, self._name, what, step)
 
     def _seen(self, how: str) -> Any:
-        """Returns what the step `how` ("exists", "content" or "entries") reads from the path.
+        """Returns what the step `how` ("exists" or "content") reads from the path.
 
         Raises:
             StudentFault: if the path cannot be read; the text says why.
@@ -137,19 +140,9 @@ class _Path(Handle):
             raise script.owner.fault(_WHY.get(value or "", _UNKNOWN).format(self._name))
         return value
 
-
-class FileHandle(_Path):
-    """A file that exists already or is still to be written."""
-
-    @property
-    def as_stream(self) -> ArgumentForm:
-        """Returns the file, open for reading and writing bytes, as an argument."""
-        return self._form("as_stream", STREAM)
-
-    @property
-    def as_text(self) -> ArgumentForm:
-        """Returns the file, open for reading text in UTF-8, as an argument."""
-        return self._form("as_text", TEXT)
+    def exists(self) -> bool:
+        """Returns whether the file exists."""
+        return self._seen("exists") is True
 
     def in_a_new_process(self) -> FileHandle:
         """Returns a file with the same content in a new process, where nothing else is left.
@@ -182,26 +175,6 @@ class FileHandle(_Path):
         except UnicodeDecodeError as error:
             said = f"{self._name} is not text in UTF-8: byte {error.start} does not belong there"
             raise self._thing.script.owner.fault(said) from None
-
-
-class FolderHandle(_Path):
-    """A folder."""
-
-    def entries(self) -> list[str]:
-        """Returns the relative paths of all files below the folder, in order.
-
-        Raises:
-            StudentFault: if it is not a folder any more, or holds too many files.
-        """
-        found = self._seen("entries")
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            raise self._thing.script.owner.fault(_UNKNOWN.format(self._name))
-        return found
-
-    def file(self, name: str) -> FileHandle:
-        """Returns a file in the folder, whether it exists or not."""
-        step = Step(0, Doing.MAKE, "within", (self._local(), checked_name(name)))
-        return FileHandle(self._thing.script.take(step), name)
 
 
 class ArgumentForm(Handle):
@@ -307,20 +280,6 @@ class Maker(Owner):
         data = content.encode() if isinstance(content, str) else content
         thing = self._made("file", checked_name(name), data)
         return FileHandle(thing, name)
-
-    def folder(
-        self, entries: Mapping[str, str | bytes] | None = None, name: str = "folder"
-    ) -> FolderHandle:
-        """Returns a folder with files; `entries` are contents by name or relative path.
-
-        Raises:
-            BadThing: if `name`, or the name of an entry, is not a file name or relative path.
-        """
-        data: dict[Any, Value] = {
-            checked_name(own): content.encode() if isinstance(content, str) else content
-            for own, content in (entries or {}).items()
-        }
-        return FolderHandle(self._made("folder", checked_name(name), data), name)
 
     def _made(self, name: str, *values: Value) -> Thing:
         return Script(self).take(Step(0, Doing.MAKE, name, values))

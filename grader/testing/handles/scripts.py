@@ -14,10 +14,9 @@ from typing import Any, Protocol
 import torch
 
 from grader.core.wire.calls import Call
-from grader.core.wire.scripts import Doing, Step, parameter_in
-from grader.core.wire.values import Local, Value, in_words, mapped, parts
+from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
-from grader.testing.outcome import observed, shows_expected
 from grader.worker.marshalling import ANEW, same_values
 
 _MAKING = (Doing.MAKE, Doing.ASK)
@@ -151,62 +150,23 @@ def call_of(steps: Sequence[Step], adapter: str) -> Call:
     return Call(call.name, call.keywords, before=before, then=then)
 
 
-_LONGEST = 120
-_SMALL = 256
+def is_untouched(value: torch.Tensor, step: Step | None, steps: Sequence[Step]) -> bool:
+    """Returns whether a step read a gradient that is still as the test had set it."""
+    if step is None or step.doing is not Doing.READ or step.name != "grad":
+        return False
+    was = _gradient_set(steps, step.on)
+    return isinstance(was, torch.Tensor) and same_values(was, value)
 
 
-def note_source(value: Any, step: Step | None) -> None:
-    """Remembers, for the running test, the method or attribute that gave a value.
-
-    Leaves out objects that Python shares, like small ints, which may come from anywhere.
-    """
-    if step is None or not step.name or _is_shared(value):
-        return
-    if step.doing is Doing.CALL:
-        name = f"{step.name}({_arguments(step) if shows_expected() else '…'})"
-        observed().note_name(value, name)
-    elif step.doing is Doing.READ and step.name != "grad":
-        observed().note_name(value, step.name)
-
-
-def value_before(step: Step | None, steps: Sequence[Step]) -> torch.Tensor | None:
-    """Returns what the test had set as the parameter or gradient that a step read, if it did."""
-    if step is None or step.doing is not Doing.READ or step.name not in ("", "grad"):
-        return None
-    was = _put(steps, step)
-    return was if isinstance(was, torch.Tensor) else None
-
-
-def untouched(
-    value: torch.Tensor, step: Step | None, before: torch.Tensor | None, steps: Sequence[Step]
-) -> str:
-    """Returns "parameter" or "gradient" if a step read one as it was `before`; else "".
-
-    A parameter whose gradient is 0 may have been written, with 0 added.
-    """
-    if step is None or before is None or not same_values(before, value):
-        return ""
-    if step.name:
-        return "gradient"
-    gradient = _put(steps, replace(step, name="grad"))
-    is_still = isinstance(gradient, torch.Tensor) and not bool(gradient.any())
-    return "" if is_still else "parameter"
-
-
-def _put(steps: Sequence[Step], read: Step) -> Value:
-    """Returns the value that the test had set there: a parameter's numbers or latest gradient."""
-    for one in reversed(steps) if read.name else ():
-        is_there = one.doing is Doing.WRITE and one.name == read.name
-        if is_there and _is_same_parameter(steps, one.on, read.on):
+def _gradient_set(steps: Sequence[Step], parameter: int) -> Value:
+    """Returns the latest gradient that the test had set of a parameter, if it did."""
+    for one in reversed(steps):
+        is_there = one.doing is Doing.WRITE and one.name == "grad"
+        if is_there and _is_same_parameter(steps, one.on, parameter):
             return one.positional[0]
-    made = steps[read.on]
-    if made.doing is Doing.MAKE and made.name == "parameter":
-        return made.positional[1 if read.name else 0]
-    if made.doing is Doing.CALL and made.name == "get_parameter" and not read.name:
-        module = steps[made.on]
-        if module.doing is Doing.MAKE and module.name == "module":
-            return parameter_in(module.positional[0], made.positional[0])  # type: ignore[arg-type]
-    return None
+    made = steps[parameter]
+    is_made = made.doing is Doing.MAKE and made.name == "parameter"
+    return made.positional[1] if is_made else None
 
 
 def _is_same_parameter(steps: Sequence[Step], one: int, other: int) -> bool:
@@ -219,19 +179,6 @@ def _is_same_parameter(steps: Sequence[Step], one: int, other: int) -> bool:
         return False
     first, second = both
     return first.on == second.on and first.positional == second.positional
-
-
-def _arguments(step: Step) -> str:
-    words = [*map(in_words, step.positional)]
-    words += (f"{name}={in_words(value)}" for name, value in step.keywords.items())
-    said = ", ".join(words)
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-
-
-def _is_shared(value: Any) -> bool:
-    if isinstance(value, int):
-        return abs(value) <= _SMALL
-    return value is None or (isinstance(value, str | bytes | tuple) and len(value) < 2)
 
 
 # A remark for exceptions in the second half.

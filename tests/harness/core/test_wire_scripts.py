@@ -14,7 +14,6 @@ from grader.core.wire.scripts import (
     Step,
     module_of,
     outline_of,
-    parameter_in,
     steps_as_value,
     steps_in,
 )
@@ -119,13 +118,3 @@ def test_plain_attributes_of_a_module_cross() -> None:
     plain = [1, "two", (None, True, torch.float16)]
     copy = rebuilt(with_attribute(plain))
     assert copy[0].extra == plain
-
-
-def test_a_parameter_is_found_in_an_outline_by_its_dotted_name() -> None:
-    """A name that leads nowhere finds nothing."""
-    module = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Sequential(nn.Linear(1, 3)))
-    outline: Any = outline_of(module)
-    assert torch.equal(parameter_in(outline, "1.0.weight"), module[1][0].weight)
-    assert torch.equal(parameter_in(outline, "0.weight"), module[0].weight)
-    for name in ("0.bias", "2.weight", "1.0.0.weight", "weight"):
-        assert parameter_in(outline, name) is None

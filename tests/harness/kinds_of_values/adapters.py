@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, Protocol
 
 import numpy
@@ -140,11 +139,6 @@ def run_most_common(path: str | os.PathLike, **kwargs: Any) -> tuple[str, int]:
 def run_lengths(lines: Iterable[str]) -> Iterator[int]:
     """The length of each line, without its end."""
     return assignment.lengths(lines)
-
-
-def run_shards(source: Path, into: Path, size: int) -> int:
-    """Cuts each file of a folder into files of so many bytes; tells how many."""
-    return assignment.shards(source, into, size)
 
 
 def run_windows(corpus: Int[Tensor, "all"], length: int, count: int) -> Int[Tensor, "count length"]:

@@ -55,9 +55,9 @@ def first(sentences: Any) -> str:
     return next(iter(sentences))
 
 
-def returned(tensor: torch.Tensor, input_dtype: torch.dtype, untouched: str = "") -> Observations:
+def returned(tensor: torch.Tensor, dtype: torch.dtype, untouched: bool = False) -> Observations:
     """Returns observations in which the submission returned a tensor, made by `LINE`."""
-    known = Returned(tensor, ("seq", "d"), input_dtype, lambda _: LINE, untouched=untouched)
+    known = Returned(tensor, ("seq", "d"), dtype, lambda _: LINE, untouched=untouched)
     return Observations(returned=[known])
 
 
@@ -189,10 +189,10 @@ def test_only_a_result_of_another_floating_dtype_is_converted():
 
 def test_a_value_that_nobody_wrote_to_is_told_without_numbers():
     with observing() as seen:
-        seen.returned += returned(X, torch.float32, "parameter").returned
+        seen.returned += returned(X, torch.float32, untouched=True).returned
         with pytest.raises(WrongNumbers) as raised:
             assert_matches(X, X + 1)
-    assert str(raised.value).startswith("the parameter is as it was before the step")
+    assert str(raised.value).startswith("the gradient is as it was before the call")
     assert len(str(raised.value).splitlines()) == 1
 
 

@@ -111,15 +111,6 @@ def test_a_file_can_be_copied_into_a_new_process(which):
         file.text()
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_file_deep_in_a_folder_can_be_copied_into_a_new_process(which):
-    """Its name is a path, in a folder of its own there as well."""
-    write = handles("run_write")[which]
-    copy = write.folder({"in/a.txt": "a"}).file("in/a.txt").in_a_new_process()
-    assert copy.text() == "a"
-    assert write.file("b", "in/b.txt").text() == "b"
-
-
 def noted():
     """Returns a handle of the right program, its calls, and the list of those that are made."""
     asked = []
@@ -275,8 +266,6 @@ def test_unknown_optimizers_adapters_and_file_names_are_refused_by_name():
         (lambda: student.other("run_more"), "adapters.py has no function run_more"),
         (lambda: student.file("", "../x"), "is not a name of a file"),
         (lambda: student.file("", "/etc/passwd"), "is not a name of a file"),
-        (lambda: student.folder({"a/../../b": ""}), "is not a name of a file"),
-        (lambda: student.folder().file("../x"), "is not a name of a file"),
     ]:
         with pytest.raises(BadThing, match=says):
             make()
@@ -341,20 +330,6 @@ def test_a_file_that_a_call_removed_replaced_or_overfilled_is_reported(change, s
         handle(file, "x")
         with pytest.raises(problem, match=says):
             file.read()
-
-
-def test_a_folder_with_too_many_files_is_reported():
-    """The grader stops counting the entries at the bound."""
-
-    def fill(path, **_):
-        for number in range(marshalling.MAX_ENTRIES + 1):
-            (path / str(number)).touch()
-
-    student, _ = handles("run_write", run_write=fill)
-    folder = student.folder({"a": "x"}, "many")
-    student(folder, "x")
-    with pytest.raises(StudentFault, match="many holds more than 10000 files"):
-        folder.entries()
 
 
 def test_files_are_removed_together_with_their_script(tmp_path, monkeypatch):

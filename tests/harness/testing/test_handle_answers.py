@@ -88,7 +88,7 @@ def test_returned_tensors_are_remembered_with_their_axes_and_dtypes():
         student("run_many")(X.double())
     double, *parts = seen.returned
     assert (double.axes, double.input_dtype, double.by_inputs) == (("n",), torch.float16, True)
-    assert double.untouched == ""
+    assert not double.untouched
     assert [(one.axes, one.input_dtype) for one in parts] == [(("axis 0",), torch.float64)] * 2
     assert parts[0].trace(Traced.DTYPE) is None
     with observing() as seen:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy
 import pytest
 import torch
 
-from grader.core.wire.calls import Answer
 from grader.core.wire.scripts import Doing
 from grader.testing.handles import objects
 from grader.testing.handles.makers import checked_name
@@ -122,16 +120,6 @@ def test_a_file_must_stay_below_its_folder(name):
 
 
 @BOTH
-def test_a_folder_lists_its_files_in_order(make):
-    own = make("get_box")
-    folder = own.folder({"b.txt": "text", "a/c.bin": b"\x00"}, "data")
-    assert folder.entries() == ["a/c.bin", "b.txt"]
-    assert (folder.file("b.txt").text(), folder.file("a/c.bin").read()) == ("text", b"\x00")
-    assert (folder.exists(), folder.file("no").exists()) == (True, False)
-    assert own.folder().entries() == []
-
-
-@BOTH
 def test_an_optimizer_takes_parameters_by_name_or_class(make):
     own = make("get_box")
     weight = own.parameter(torch.ones(2), torch.ones(2))
@@ -145,16 +133,3 @@ def test_an_optimizer_takes_parameters_by_name_or_class(make):
     for kind in ("lr_scheduler", "SGDs", "Optimizer", "sgd"):
         with pytest.raises(BadThing, match=f"torch.optim has no optimizer {kind}"):
             own.optimizer(kind, [weight])
-
-
-def test_a_folder_that_is_no_list_of_names_is_reported():
-    """A worker may claim anything."""
-    for value, said in [
-        ([1], "it cannot be told what data is afterwards"),
-        ("absent", "there is no data afterwards"),
-        (numpy.ones(1), "it cannot be told"),
-    ]:
-        asked = Asked()
-        asked.fixed = Answer(value)
-        with pytest.raises(StudentFault, match=said):
-            student("get_box", asked).folder({}, "data").entries()

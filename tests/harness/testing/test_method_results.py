@@ -113,29 +113,6 @@ def failure_of(do, expected, public=True):
     return raised.value
 
 
-def test_a_message_names_the_method_and_its_arguments():
-    """A test makes several calls, so the message says which one was wrong."""
-    said = failure_of(lambda own: own.encode("the"), [116, 104, 257])
-    assert str(said) == "encode('the')[2] is 101: 257 was expected"
-    assert str(failure_of(lambda own: own.decode([97, 98]), "ac")) == (
-        "decode([97, 98]) is 'ab': 'ac' was expected"
-    )
-    assert str(failure_of(lambda own: own.vocabulary, {0: b"a", 1: b"c"})).startswith(
-        "vocabulary[1]"
-    )
-
-
-def test_a_hidden_test_names_the_method_without_its_arguments():
-    """The message hides both the arguments and the expected value."""
-    said = failure_of(lambda own: own.encode("the"), [116, 104, 257], public=False)
-    assert str(said) == "encode(…)[2] is 101: something else was expected"
-
-
-def test_a_small_int_is_not_attributed_to_a_method():
-    """Python shares small ints, so an int's identity does not tell which call returned it."""
-    assert str(failure_of(lambda own: own.size(), 4)) == "the result is 3: 4 was expected"
-
-
 def test_a_long_text_is_shown_around_its_first_difference():
     """If the text is wrong from its start, the message shows its beginning."""
     ids = [97] * 60
@@ -147,59 +124,21 @@ def test_a_long_text_is_shown_around_its_first_difference():
     assert "right up to" not in at_once
 
 
-def after_one_step(function, gradient):
-    """Returns a parameter's value or gradient after one step."""
-    handle = student("run_step", function)
-    parameter = handle.parameter(torch.tensor([1.0, 2.0]), grad=torch.tensor([0.5, 0.5]))
-    handle(parameter, lr=0.1)
-    return parameter.grad if gradient else parameter.value
-
-
-@pytest.mark.parametrize(
-    ("gradient", "told"),
-    [(False, "the parameter as it was before the step: "), (True, "the gradient as it was before")],
-)
-def test_a_parameter_that_was_not_written_to_is_reported(gradient, told):
-    """`p = p - lr * p.grad` makes a new tensor; the error of the old one explains nothing."""
+def test_a_gradient_that_was_not_written_to_is_reported():
+    """`g = g * 0.1` makes a new tensor; the error of the old one explains nothing."""
 
     def rebinds(parameter, lr):
-        parameter = parameter - lr * parameter.grad
+        gradient = parameter.grad
+        gradient = gradient * lr
 
-    with observing(), pytest.raises(WrongNumbers) as raised:
-        assert_matches(after_one_step(rebinds, gradient), torch.tensor([0.95, 1.95]))
-    assert str(raised.value).startswith(told.replace(" as it", " is as it"))
-    assert ("p.grad.mul_(…)" in str(raised.value)) is gradient
-    with observing(), pytest.raises(WrongNumbers) as raised:
-        assert_matches([after_one_step(rebinds, gradient)], [torch.tensor([0.95, 1.95])])
-    assert str(raised.value).startswith(f"the first compared value is {told}")
-
-
-def test_an_unchanged_parameter_of_a_module_is_reported():
-    """An optimizer may write into none of a module's parameters."""
-
-    def rebinds(parameters, lr):
-        for parameter in parameters:
-            parameter = parameter - lr
-
-    handle = student("run_steps", rebinds)
-    inner = torch.nn.Sequential(torch.nn.Linear(2, 1))
-    module = handle.module(inner)
-    handle(module.parameters(), lr=0.1)
-    with observing(), pytest.raises(WrongNumbers) as raised:
-        assert_matches(module.parameter("0.weight").value, torch.zeros(1, 2))
-    assert str(raised.value).startswith("the parameter is as it was before the step")
-
-
-def test_a_wrongly_changed_parameter_is_reported_by_its_wrong_values():
-    """Only an exactly equal parameter counts as unchanged."""
-
-    @torch.no_grad()
-    def climbs(parameter, lr):
-        parameter += lr * parameter.grad
-
-    with observing(), pytest.raises(WrongNumbers) as raised:
-        assert_matches(after_one_step(climbs, False), torch.tensor([0.95, 1.95]))
-    assert "2 of 2 values in the result are wrong" in str(raised.value)
+    handle = student("run_step", rebinds)
+    with observing():
+        parameter = handle.parameter(torch.tensor([1.0, 2.0]), grad=torch.tensor([0.5, 0.5]))
+        handle(parameter, lr=0.1)
+        gradient = parameter.grad
+        with pytest.raises(WrongNumbers) as raised:
+            assert_matches(gradient, torch.tensor([0.05, 0.05]))
+    assert str(raised.value).startswith("the gradient is as it was before the call")
 
 
 OF_TORCH = """

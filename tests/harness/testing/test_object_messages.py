@@ -200,9 +200,9 @@ def test_an_assertion_refuses_what_a_test_made_beside_a_submission(asserted):
         asserted(student, **given)
 
 
-def test_a_module_that_no_handle_made_is_refused_with_what_makes_one():
+def test_a_module_that_no_handle_made_is_refused():
     """`draw.module` gives a module of torch, which is not yet on a side."""
-    with pytest.raises(TypeError, match=r"a module, not Linear.*: student.module\(…\) makes"):
+    with pytest.raises(TypeError, match=r"a module, not Linear"):
         handle_of("run_layer", None)(torch.nn.Linear(3, 3), torch.ones(2, 3))
 
 

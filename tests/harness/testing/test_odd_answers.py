@@ -152,12 +152,11 @@ def test_no_file_parameter_or_state_dict_makes_the_grader_itself_fail():
     for value in VALUES:
         student, _ = handles(Anything(), [Answer(value)])
         parameter, module = student.parameter(torch.ones(2)), student.module(torch.nn.Linear(2, 1))
-        file, folder = student.file(name="a.txt"), student.folder()
+        file = student.file(name="a.txt")
         optimizer = student.optimizer("SGD", module, lr=0.1)
         assert_passes_or_fails(file.read)
         assert_passes_or_fails(file.text)
         assert_passes_or_fails(file.exists)
-        assert_passes_or_fails(folder.entries)
         assert_passes_or_fails(module.state_dict)
         assert_passes_or_fails(optimizer.state_dict)
         assert_passes_or_fails(lambda it=module: it(torch.ones(2)))

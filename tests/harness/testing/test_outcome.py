@@ -31,7 +31,6 @@ from grader.testing.outcome import (
     axes_of,
     examining,
     known_of,
-    name_of,
     note,
     observed,
     observing,
@@ -92,17 +91,6 @@ def test_the_time_for_looking_at_answers_is_counted(monkeypatch):
         with examining():
             pass
     assert seen.seconds == 3.5
-
-
-def test_a_value_has_a_name_only_if_one_call_gave_it():
-    """Equal values are not the same value."""
-    one, other = [1], [1]
-    with observing() as seen:
-        for value, name in [(one, "encode"), (one, "encode"), (other, "a"), (other, "b")]:
-            seen.note_name(value, name)
-        assert name_of(one) == "encode"
-        assert name_of(other) is None
-        assert name_of([1]) is None
 
 
 def returned(tensor: torch.Tensor, input_dtype: torch.dtype = torch.float32) -> Returned:

@@ -21,12 +21,11 @@ RIGHT = (ASSIGNMENT / "solutions" / "__init__.py").read_text("utf-8")
 
 RAISED = (
     *("has no attribute", "is not callable", "unexpected keyword", "folder of the tests' files"),
-    *("KeyError", "its temporary folder", "division by zero", "File too large", "No space left"),
+    *("KeyError", "its temporary folder", "division by zero", "File too large"),
 )
 OBJECTS = ("tokenizer", "optimizer_class")
 LINK = "Path(path).unlink(); Path(path).symlink_to('/etc/passwd')"
 FLOOD = "\n    with open(path, 'wb') as file:\n        while True: file.write(bytes(1 << 20))"
-MANY = "\n    for number in range(10**6): (into / str(number)).touch()"
 COURSES = "from adapters import Split"
 OWN = 'from collections import namedtuple; Split = namedtuple("Split", "train rest share")'
 
@@ -34,7 +33,7 @@ OWN = 'from collections import namedtuple; Split = namedtuple("Split", "train re
 WRONG = [
     ("counts", "return list(right)", "must return a dict from strs to ints, not a list of"),
     ("counts", "return {}", "has 0 keys, where"),
-    ("counts", "return right | {'z': 1}", "'z' is too much"),
+    ("counts", "return right | {'z': 1}", "'z' too much"),
     ("counts", "return {k: float(n) for k, n in right.items()}", "must be an int, not the float"),
     ("counts", "return {key: n + 1 for key, n in right.items()}", "result['"),
     ("counts", "return {key.encode(): n for key, n in right.items()}", "the key b'"),
@@ -58,7 +57,7 @@ WRONG = [
     ("split", "return right._replace(train=torch.ones(3))", ".train must be an integer numpy"),
     ("split", "return right._replace(train=right.train / 1.0)", ".train must be an integer numpy"),
     ("layers", "return right[0]", "must return a tuple (a floating-point tensor"),
-    ("layers", "return right[0], {'scale': weights['scale']}", "'shift' is missing"),
+    ("layers", "return right[0], {'scale': weights['scale']}", "'shift' missing"),
     ("layers", "return right[0][0], right[1]", "which is [3, 4], not [4]"),
     ("layers", "return right[0] + 1, right[1]", "result[0]"),
     ("layers", "return right[0].half(), right[1]", "float16"),
@@ -67,7 +66,7 @@ WRONG = [
     ("layers", "weights['more'] = 1; return right", "the caller's dict, list or set"),
     ("vocabulary", "return {word.decode() for word in right}", "an element of it must be bytes"),
     ("vocabulary", "return set(list(right)[1:])", "has 3 elements, where 4 were expected"),
-    ("vocabulary", "return {word[:-1] for word in right}", "has the wrong elements"),
+    ("vocabulary", "return {word[:-1] for word in right}", "has another element than expected"),
     ("rate", "return str(right)", "must return a float, not the str"),
     ("rate", "return right * 1.01", "off by"),
     ("rate", "return None", "must return a float, not None"),
@@ -108,7 +107,7 @@ WRONG = [
     ("load", "return '17'", "run_load must return an int, not the str '17'"),
     ("load", "return right + 1", "the first compared value is"),
     ("load", "model[0].weight.data.zero_(); return right", "values in state_dict()['0.weight']"),
-    ("load", "optimizer.state.clear(); return right", "is missing"),
+    ("load", "optimizer.state.clear(); return right", " missing"),
     ("load", "optimizer.step = lambda: 1 / 0; return right", "division by zero"),
     ("load", "model.state_dict = lambda: {'a': 1}; return right", "['a'] must be a tensor"),
     ("load", "type(model).forward = lambda *_: 'lies'; return right", "must return a tensor"),
@@ -130,11 +129,6 @@ WRONG = [
     ("training", "optimizer.zero_grad = lambda: None; return right", "[2] of the first"),
     ("training", "return itertools.islice(right, 3)", "has 3 elements, where 8 were expected"),
     ("training", "return [next(right) for _ in range(9)]", "state_dict()['weight']"),
-    ("shards", "return right + 1", "compared value is 7: 6 was expected"),
-    ("shards", "(into / 'more').touch(); return right", "'more' at [6] is too much"),
-    ("shards", "import shutil; shutil.rmtree(into); return right", "there is no shards afterwards"),
-    ("shards", MANY, "No space left on device"),
-    ("shards", "return max(into.iterdir()).write_bytes(b'')", "the first compared value is 0"),
 ]  # fmt: skip
 
 # Functions in other styles that are right too.
@@ -266,5 +260,5 @@ def test_the_right_program_passes_all_tests_at_home(grader, home_pytest, tmp_pat
         .replace("Split(", "adapters.Split("),
         "utf-8",
     )
-    assert "31 passed" in home_pytest(handout).stdout
+    assert "30 passed" in home_pytest(handout).stdout
     shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)

@@ -21,7 +21,6 @@ from grader.worker.marshalling import (
     IRREGULAR,
     MAX_VALUES,
     TOO_LARGE,
-    TOO_MANY,
     ScriptFiles,
     arrived,
     copied,
@@ -154,16 +153,13 @@ def shop(tmp_path, monkeypatch) -> Any:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_and_folders_are_made_and_read(shop):
+def test_files_are_made_and_read(shop):
     path = shop.make("file", ["a.txt", b"text"], {})
     empty = shop.make("file", ["a.txt", None], {})
     assert path != empty
     assert shop.make("content", [path], {}) == b"text"
     assert shop.make("content", [empty], {}) == ABSENT
     assert (shop.make("exists", [path], {}), shop.make("exists", [empty], {})) == (True, False)
-    folder = shop.make("folder", ["d", {"b/c.txt": b"1", "a.txt": b"2"}], {})
-    assert shop.make("entries", [folder], {}) == ["a.txt", "b/c.txt"]
-    assert shop.make("content", [shop.make("within", [folder, "a.txt"], {})], {}) == b"2"
     assert shop.make("as_str", [path], {}) == str(path)
     twin = shop.make(ANEW, [path, "a.txt"], {})
     assert twin != path
@@ -182,13 +178,6 @@ def test_odd_things_in_the_place_of_a_file_are_told(shop, monkeypatch):
     assert shop.make("content", [path / "pipe"], {}) == IRREGULAR
     (path / "link").symlink_to("/etc/hostname")
     assert shop.make("content", [path / "link"], {}) == IRREGULAR
-    assert shop.make("entries", [path], {}) == ["link", "pipe"]
-    assert shop.make("entries", [path / "link"], {}) == IRREGULAR
-    assert shop.make("entries", [path / "absent"], {}) == ABSENT
-    monkeypatch.setattr(marshalling, "MAX_ENTRIES", 1)
-    assert shop.make("entries", [path], {}) == TOO_MANY
-    monkeypatch.setattr(marshalling, "MAX_ENTRIES", 2)
-    assert shop.make("entries", [path], {}) == ["link", "pipe"]
     monkeypatch.setattr(marshalling, "MAX_FILE", 3)
     for text, seen in ((b"abc", b"abc"), (b"abcd", TOO_LARGE)):
         (path / "text").write_bytes(text)

@@ -124,16 +124,6 @@ def run_lengths(lines):
         yield len(line.rstrip("\n"))
 
 
-def run_shards(source, into, size):
-    written = 0
-    for path in sorted(Path(source).rglob("*.bin")):
-        data = path.read_bytes()
-        for start in range(0, len(data), size):
-            (into / f"{path.stem}-{start}").write_bytes(data[start : start + size])
-            written += 1
-    return written
-
-
 def run_windows(corpus, length, count):
     starts = torch.randint(len(corpus) - length + 1, (count, 1))
     return corpus[starts + torch.arange(length)]

@@ -28,15 +28,6 @@ def loading_the_model_only(src, model, optimizer):
     return iteration
 
 
-def shards_without_the_last(source, into, size):
-    count = solutions.run_shards(source, into, size)
-    for path in into.iterdir():
-        if path.stat().st_size < size:
-            path.unlink()
-            count -= 1
-    return count
-
-
 class WithoutMomentum(solutions.Optimizer):
     def step(self):
         self.momentum = 0.0
@@ -55,12 +46,6 @@ MISTAKES = [
         "You load the module, and leave the optimizer as it was.",
         "What does an optimizer remember?",
         {"run_load": (loading_the_model_only,)},
-    ),
-    Mistake(
-        "last-shard-missing",
-        "You drop what is left over at the end of a file.",
-        "What if the size does not divide the length?",
-        {"run_shards": (shards_without_the_last,)},
     ),
     Mistake(
         "momentum-missing",

@@ -205,21 +205,6 @@ def test_lengths(student, reference, draw):
     assert_matches(*[list(itertools.islice(own, 12)) for own in lengths])
 
 
-@exercise("run_shards")
-def test_shards(student, reference, draw):
-    """Every file of every folder, each by name."""
-    entries = {
-        name: bytes(draw.integers(0, 256, 40).tolist()) for name in ("a.bin", "b/c.bin", "d.txt")
-    }
-    told = []
-    for handle in (student, reference):
-        source, into = handle.folder(entries), handle.folder(name="shards")
-        count = handle(source, into, 16)
-        names = into.entries()
-        told.append((count, names, [into.file(name).read() for name in names], source.entries()))
-    assert_matches(*told)
-
-
 @exercise("run_windows")
 @pytest.mark.parametrize("length", [1, 7])
 def test_windows(student, draw, length):
