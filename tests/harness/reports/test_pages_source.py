@@ -17,4 +17,3 @@ def test_lines_of_an_excerpt_are_split_like_python_lines(tmp_path, char):
     assert excerpt.lines == ("a = ' '", "b = 2", "c = 3")
     sources = EditableSources.of(tmp_path, [tmp_path / "mine.py"])
     assert sources.line("mine.py", 2) == "b = 2"
-    assert sources.count("mine.py", "c = 3") == 1

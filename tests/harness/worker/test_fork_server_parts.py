@@ -103,11 +103,13 @@ def test_a_pipe_without_a_farewell_means_that_its_holders_were_killed(monkeypatc
 def test_empty_groups_are_removed_with_their_inner_ones(tmp_path):
     for name in ("a/b/c", "d", "e"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "d" / "file").touch()
+    scratch = tmp_path / "d" / "scratch"
+    scratch.mkdir()
+    (scratch / "file").touch()
     for name in ("a", "d", "absent"):
         zygote._remove_group(tmp_path / name)
     assert {path.name for path in tmp_path.iterdir()} == {"d", "e"}
-    zygote._remove_what_is_left(str(tmp_path / "d"), [tmp_path / "e"])
+    zygote._remove_what_is_left(str(scratch), [tmp_path / "e"])
     assert list(tmp_path.iterdir()) == []
 
 

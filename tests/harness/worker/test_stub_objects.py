@@ -7,6 +7,7 @@ import importlib
 import importlib.metadata
 import math
 import os
+import pickle
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
