@@ -31,13 +31,10 @@ def say_what_was_found(discovery: Discovery) -> None:
 def say_who_handed_in(attribution: Attribution, absentees: Sequence[str]) -> None:
     """Prints on stderr the absentees of the class, and the submissions of nobody on the roster."""
     people = attribution.people
-    downloaded = (file for entry in attribution.entries for file in entry.downloaded_as)
-    teams = " If these are teams, leave out --roster: your Moodle worksheet names their members."
-    is_of_moodle = any("_assignsubmission_" in file for file in downloaded)
     if len(attribution.strangers) == len(attribution.entries):
         say(
             f"roster: no submission is known to be by one of its {people} people. Does it have a "
-            f"column with the names or ids of the submissions?{teams if is_of_moodle else ''}"
+            "column with the names or ids of the submissions?"
         )
         return
     say(f"roster: {people - len(absentees)} of {people} people handed in")

@@ -127,16 +127,16 @@ _SHORT = 200
 _RIGHT = "everything right"
 
 
-def complaints(grade: Grade, found: Sequence[Cause] | None = None, to_author: bool = False) -> str:
+def complaints(grade: Grade, found: Sequence[Cause] | None = None) -> str:
     """Returns the faults in words: "run_x, run_y: your scores are not scaled [no-scale]"."""
-    return "; ".join(phrases(grade, found, to_author))
+    return "; ".join(phrases(grade, found))
 
 
-def phrases(grade: Grade, found: Sequence[Cause] | None, to_author: bool = False) -> list[str]:
+def phrases(grade: Grade, found: Sequence[Cause] | None) -> list[str]:
     """Returns a phrase for each of the first causes, and the number of other causes.
 
     Causes of wrong values come first, and among these the causes at the root. `found` are the
-    causes, if the caller knows them already. Authors are not pointed to an instructor's notes.
+    causes, if the caller knows them already.
     """
     if grade.status is not GradeStatus.GRADED:
         return [one_line(first_line(grade.message) or str(grade.status).replace("_", " "), _SHORT)]
@@ -144,7 +144,7 @@ def phrases(grade: Grade, found: Sequence[Cause] | None, to_author: bool = False
     if not found:
         if grade.message and grade.score < grade.max_score:
             return [one_line(first_line(grade.message), _SHORT)]
-        remarked = len(notes(grade.tests)) + (0 if to_author else len(grade.notes))
+        remarked = len(notes(grade.tests))
         return [f"every test passed, see the note{'s' * (remarked > 1)}"] if remarked else [_RIGHT]
     wrong = {name for cause in found if is_of_values(cause) for name in cause.exercises}
     said = [_in_a_phrase(cause, wrong) for cause in _ranked(found)[:_CAUSES]]

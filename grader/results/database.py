@@ -7,11 +7,9 @@ import fcntl
 import json
 import os
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.core.names import shortened
 from grader.core.text import Refusal
 
 
@@ -200,21 +198,6 @@ def saying(file: Path, done: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(f"{file} cannot be {done}: {error}") from error
-
-
-# The exceptions that values raise which no batch wrote: unknown words, broken JSON, wrong types.
-_OF_VALUES = (AttributeError, LookupError, TypeError, ValueError, zlib.error)
-
-
-@contextlib.contextmanager
-def reading(file: Path) -> Iterator[None]:
-    """Turns an error of reading inside into a `StoreError`, also one of a value edited by hand."""
-    with saying(file, "read"):
-        try:
-            yield
-        except _OF_VALUES as error:
-            why = shortened(f"{type(error).__name__}: {error}")
-            raise StoreError(f"{file} holds a value that no batch wrote ({why})") from error
 
 
 @contextlib.contextmanager

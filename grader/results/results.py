@@ -16,7 +16,7 @@ from grader.core.explanation import WrongAnswers
 from grader.core.files import replaced
 from grader.core.late_rule import LateRule
 from grader.core.verdict import Grade
-from grader.results.database import StoreError, connect, reading, value_of
+from grader.results.database import StoreError, connect, saying, value_of
 from grader.results.rows import (
     CARRIED,
     OF_A_SUBMISSION,
@@ -63,7 +63,10 @@ class Results:
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """Opens the file; all that is read inside is of one state."""
-        with reading(self.file), contextlib.closing(connect(self.file, "ro")) as database:
+        with (
+            saying(self.file, "read"),
+            contextlib.closing(connect(self.file, "ro")) as database,
+        ):
             database.execute("BEGIN")
             yield database
 
@@ -94,7 +97,7 @@ class Results:
 
     def late_rule(self) -> LateRule | None:
         """Returns the late rule that the assignment had when the batch ran; None if it had none."""
-        found = self._of_the_batch("late", dict)
+        found = self._of_the_batch("late")
         return LateRule.from_json(found) if found else None
 
     def tests(self) -> dict[str, str]:
@@ -136,29 +139,26 @@ class Results:
 
     def options(self) -> dict[str, Any] | None:
         """Returns the options of the batch that `Store.remember` stored, if any."""
-        found: dict[str, Any] | None = self._of_the_batch("options", dict)
+        found: dict[str, Any] | None = self._of_the_batch("options")
         return found
 
     def paths(self) -> list[str]:
         """Returns the paths in which the submissions were when they were last graded."""
-        return list(self._of_the_batch("paths", list) or ())
+        return list(self._of_the_batch("paths") or ())
 
     def downloads(self) -> dict[str, tuple[str, ...]]:
         """Returns, by submission, the names of its files and folders in a platform's download."""
-        found = self._of_the_batch("downloads", dict) or {}
+        found = self._of_the_batch("downloads") or {}
         return {name: tuple(files) for name, files in found.items()}
 
     def numbers(self) -> dict[str, int]:
         """Returns the numbers that stand in place of names, by submission."""
-        return dict(self._of_the_batch("numbers", dict) or {})
+        return dict(self._of_the_batch("numbers") or {})
 
-    def _of_the_batch(self, key: str, kind: type = object) -> Any:
+    def _of_the_batch(self, key: str) -> Any:
         """Returns the stored value of a key of the batch; None if there is none."""
         with self._reading() as db:
-            found = json.loads(value_of(db, key) or "null")
-            if not isinstance(found, kind | None):
-                raise TypeError(f"{key} is no {kind.__name__}")
-            return found
+            return json.loads(value_of(db, key) or "null")
 
     def write_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`, with one line for each submission; writes all of it or nothing.
@@ -170,7 +170,7 @@ class Results:
             with (
                 replaced(path) as partial,
                 partial.open("w", encoding="utf-8", newline="\n") as file,
-                reading(self.file),
+                saying(self.file, "read"),
             ):
                 file.writelines(f"{line_of(grade)}\n" for grade in self.grades())
                 file.flush()

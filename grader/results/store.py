@@ -22,7 +22,6 @@ from grader.results.database import (
     connect,
     create,
     lock_folder,
-    reading,
     refuse_foreign_lines,
     saying,
     set_value,
@@ -130,7 +129,7 @@ class Store(Results):
         if not is_there:
             held = f"holds no {FILE}" if is_folder else "does not exist"
             raise StoreError(f"{folder} {held}: name the folder that `grader batch --out` wrote")
-        with reading(file), contextlib.closing(connect(file, "ro")) as database:
+        with saying(file, "read"), contextlib.closing(connect(file, "ro")) as database:
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
             assignment = check(database, file)
@@ -162,12 +161,12 @@ class Store(Results):
 
     def finished(self) -> dict[str, str]:
         """Returns the cache key of each submission that needs no grading, by its name."""
-        with self._one_at_a_time, reading(self.file):
+        with self._one_at_a_time, saying(self.file, "read"):
             return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
 
     def lacking(self) -> dict[str, set[str]]:
         """Returns the packages that were not installed for a submission, by its name."""
-        with self._one_at_a_time, reading(self.file):
+        with self._one_at_a_time, saying(self.file, "read"):
             found: dict[str, set[str]] = {}
             for name, package in self._database.execute(_LACKING):
                 found.setdefault(name, set()).add(package)
@@ -276,7 +275,7 @@ class Store(Results):
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._one_at_a_time, reading(self.file):
+        with self._one_at_a_time, saying(self.file, "read"):
             state = value_of(self._database, "state")
             if (stamp := stamp_of(state, path)) and stamp == value_of(self._database, "lines"):
                 return

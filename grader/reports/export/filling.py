@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import math
 import re
@@ -17,7 +18,6 @@ from grader.reports.export.scores import (
     Points,
     Remark,
     Score,
-    described,
     handed_in,
 )
 from grader.reports.export.sheet import (
@@ -85,14 +85,12 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     """
     directory = Directory(rows)
     claims, missing, doubtful = _claims(rows, directory, scores)
-    absent, excused, strangers = set(), set(), []
+    absent, excused = set[int](), set[int]()
     for person in scores.absentees:
-        try:
+        with contextlib.suppress(NoRow):
             rows_of_one = {row.number for row in directory.rows_of(person).rows}
             absent |= rows_of_one
             excused |= rows_of_one if person in scores.excused else set()
-        except NoRow:
-            strangers.append(described(person))
     sure = {row: found for row, found in claims.items() if len(found) == 1}
     placed = {row: score for row, found in sure.items() for score, _ in found.values()}
     alone = [row.label for row in rows if row.number not in claims.keys() | absent]
@@ -114,7 +112,6 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
             lost=True,
         ),
         Remark("rows without a submission, left unchanged", tuple(alone)),
-        Remark("absentees without a row in the file", tuple(strangers)),
     )
     told = tuple(remark for remark in remarks if remark.about)
     missing_rows = frozenset(absent - claims.keys())

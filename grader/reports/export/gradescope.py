@@ -166,7 +166,7 @@ def _output(grade: Grade, display: Display, score: float) -> str:
         return "\n\n".join(["The points of each exercise are below.", *message])
     most = grade.max_score if display.total is None else display.total
     reached = f"{points(score)} of {points(most)} points"
-    return "\n\n".join([f"{reached}. {plain(complaints(grade, to_author=True))}", *message])
+    return "\n\n".join([f"{reached}. {plain(complaints(grade))}", *message])
 
 
 def _no_fault_of_yours(reason: str) -> str:
@@ -303,7 +303,7 @@ def prairielearn_results(grade: Grade) -> dict[str, Any]:
         "gradable": True,
         # Rounded down to 0.01 %, so that only full points give 1.
         "score": hundredths(grade.score) * 10_000 // most / 10_000 if most else 0.0,
-        "message": plain(complaints(grade, found, to_author=True)),
+        "message": plain(complaints(grade, found)),
         "tests": [
             {
                 "name": one_line(exercise),

@@ -30,8 +30,8 @@ class Graded:
     """A grade with its page's file name, its standings, its causes, and these in words.
 
     `tests` are the verdicts of each exercise. Their scores and the costs of causes include the
-    points that exercises get back. `phrases` are the first causes in words, `told` the same for the
-    author; `short` is the very first one.
+    points that exercises get back. `phrases` are the first causes in words, and `short` is the very
+    first one.
     """
 
     grade: Grade
@@ -40,7 +40,6 @@ class Graded:
     exercises: Sequence[ExerciseStanding]
     causes: Sequence[Cause]
     phrases: Sequence[str]
-    told: Sequence[str]
     short: str
 
     @classmethod
@@ -50,8 +49,7 @@ class Graded:
         credited = credited_tests(grade)
         tests, causes = by_exercise(credited), causes_of(credited, grade.carried)
         said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
-        told = phrases(grade, causes, to_author=True)
-        return cls(grade, page_name(grade), tests, exercises, causes, said, told, short)
+        return cls(grade, page_name(grade), tests, exercises, causes, said, short)
 
     def after_decisions(self, settled: Settlement) -> Graded:
         """Returns the grade without the costs in exercises whose points a decision changed."""

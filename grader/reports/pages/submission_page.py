@@ -94,7 +94,7 @@ def submission_page(
         people=one_line(", ".join(who.name for one in settled for who in one.people), 200),
         complete=grade.is_complete,
         unreadable=unreadable,
-        words=one_line("; ".join(graded.told), 300),
+        words=one_line("; ".join(graded.phrases), 300),
         message=shortened(plain(grade.message or "")),
         problem=page.first_source() if unreadable else None,
         exercises=[] if unreadable else graded.exercises,

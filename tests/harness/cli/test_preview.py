@@ -44,17 +44,6 @@ def test_a_roster_that_matches_no_submission_is_reported_on_stderr(tmp_path, cap
     assert said.err.startswith("roster: no submission is known to be by one of its 3 people.")
 
 
-@pytest.mark.parametrize(
-    ("name", "is_told"), [("Team A_31_assignsubmission_file", True), ("team-a", False)]
-)
-def test_a_roster_for_teams_of_moodle_is_advised_against(tmp_path, capsys, name, is_told):
-    """Its people are no teams; an export finds the members by the groups in the worksheet."""
-    found = discover([write_files(tmp_path, {f"{name}/adapters.py": ""})])
-    strangers = tuple(entry.name for entry in found.entries)
-    say_who_handed_in(Attribution(found.entries, 3, strangers=strangers), [])
-    assert ("leave out --roster" in capsys.readouterr().err) is is_told
-
-
 def test_skipped_files_are_reported_on_stderr(tmp_path, capsys):
     """Each skipped file is named with its reason."""
     write_files(tmp_path, {"ann/adapters.py": "", "notes.txt": "hello"})

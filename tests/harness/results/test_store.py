@@ -205,7 +205,7 @@ def test_a_failed_write_of_results_jsonl_keeps_the_earlier_file(tmp_path: Path) 
         store.write_jsonl(file)
         before = file.read_bytes()
         add(store, a_grade("bob", RIGHT._replace(duration_s=math.inf)), "k", 1)
-        with pytest.raises(StoreError, match="JSON"):
+        with pytest.raises(ValueError, match="JSON"):
             store.write_jsonl(file)
         assert file.read_bytes() == before
         with pytest.raises(StoreError, match="cannot be written"):
