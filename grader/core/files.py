@@ -192,4 +192,5 @@ def new_scratch(temporary: Path | None = None) -> Scratch:
 
 def remove_scratch(folder: Path) -> None:
     """Removes the folder of a scratch, and the one around it."""
-    remove(folder.parent)
+    if remove(folder):
+        _done(os.rmdir, folder.parent)

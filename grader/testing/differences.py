@@ -104,20 +104,11 @@ def _kinds(got: torch.Tensor, wrong: torch.Tensor) -> dict[str, int]:
     return {kind: count for kind, count in counts.items() if count}
 
 
-def _opposites(comparison: Comparison) -> dict[tuple[str, str], int]:
-    """Counts the values that are wrongly True, and wrongly False; leaves out a count of 0."""
-    wrong, got = comparison.ratio > 1, comparison.got
-    counts = {
-        ("True", "False"): int((wrong & (got == 1)).sum()),
-        ("False", "True"): int((wrong & (got == 0)).sum()),
-    }
-    return {pair: count for pair, count in counts.items() if count}
-
-
 def _opposite(of: str, wrong: torch.Tensor, comparison: Comparison) -> str:
     if bool(wrong.all()):
         return f"every value{of} is the opposite of what it must be"
-    pairs = [f"{got} where {wanted} is expected" for got, wanted in _opposites(comparison)]
+    ways = {"True where False": comparison.got == 1, "False where True": comparison.got == 0}
+    pairs = [f"{way} is expected" for way, which in ways.items() if bool((wrong & which).any())]
     return f"some values{of} are {' and '.join(pairs)}"
 
 
@@ -235,7 +226,7 @@ def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) 
         lines.append(f"{_amount(what, comparison)}{_strange(comparison, comparison.strange)}")
         lines += _rows_without_a_number(what, comparison, axes)
     elif comparison.boolean:
-        lines.append(f"{_amount(what, comparison)}: {_untrue(comparison)}")
+        lines.append(_amount(what, comparison))
     elif not comparison.got.ndim:
         off = f"; it is {_off(comparison)}" if is_measured else ""
         lines.append(f"{what} is {_number(float(comparison.got))}{off}")
@@ -287,13 +278,6 @@ def _off(comparison: Comparison) -> str:
     ratio = comparison.measurement.error_over_tolerance
     times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
     return f"off by {off:.3g}, {times} times the tolerance"
-
-
-def _untrue(comparison: Comparison) -> str:
-    if comparison.measurement.wrong == comparison.measurement.total:
-        return "each is the opposite of what it must be"
-    told = _opposites(comparison).items()
-    return ", ".join(f"{_are(count)} {got} and must be {wanted}" for (got, wanted), count in told)
 
 
 def _are(count: int) -> str:

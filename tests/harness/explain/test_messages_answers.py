@@ -267,8 +267,7 @@ def test_wrong_booleans_are_reported_without_an_error_size():
     comparison = compare(want.T, want, FLOAT32)
     assert difference_in_words("the result", comparison, ("seq", "seq")) == [
         "some values are True where False is expected and False where True is expected",
-        "6 of 9 values in the result are wrong: 3 are True and must be False, 3 are False and must "
-        "be True",
+        "6 of 9 values in the result are wrong",
     ]
 
 

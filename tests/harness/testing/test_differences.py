@@ -205,10 +205,9 @@ BOTH_KINDS = torch.stack([A[0], A[1] * math.inf, A[2] * math.nan])
         (-changed(1, 2, by=math.inf), changed(1, 2, by=math.inf),
          ["12 of 12 values in the result are wrong: 1 is infinite, at index [1, 2]"]),
         (B > 0, B == 0,
-         ["12 of 12 values in the result are wrong: each is the opposite of what it must be"]),
+         ["12 of 12 values in the result are wrong"]),
         (torch.tensor([True, False, False, True]), torch.tensor([False, True, True, True]),
-         ["3 of 4 values in the result are wrong: 1 is True and must be False, 2 are False and "
-          "must be True"]),
+         ["3 of 4 values in the result are wrong"]),
         (torch.tensor([7, 5, 3]), torch.tensor([7, 7, 3]),
          ["1 of 3 values in the result are wrong; the worst is at index [1]: off by 2"]),
     ],
