@@ -13,13 +13,13 @@ pytestmark = pytest.mark.unit
 SAMPLE = (
     "step_by_step/dtype-half-1",
     "step_by_step/tuple-returned-1",
-    "step_by_step/T-on-three-axes-1",
+    "step_by_step/name-typo-1",
     "step_by_step/print-instead-of-return-1",
     "step_by_step/list-plus-int-1",
-    "class_hierarchy/init-misspelt-1",
-    "class_hierarchy/method-not-called-1",
+    "method_chains/in-place-input-1",
+    "step_by_step/attribute-of-none-1",
     "loaded_modules/no-grad-1",
-    "loaded_modules/state-missing-key-1",
+    "two_files/keyword-typo-1",
     "two_files/max-returns-pair-1",
 )
 
