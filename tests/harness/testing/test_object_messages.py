@@ -336,14 +336,6 @@ def test_a_missing_gradient_is_reported_without_the_warning_of_torch(handout, ho
     assert "Warning" not in told
 
 
-def test_a_list_in_place_of_a_text_gets_the_advice_to_join():
-    """The message does not advise to return only one of the texts."""
-    several = Complete()
-    several.decode = lambda ids: ["a"] * len(ids)
-    said = message_lines("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
-    assert "''.join(...) makes one str of several." in said
-
-
 def test_a_parameter_that_was_near_before_the_call_is_not_called_nearly_right():
     """One step hardly moves a parameter, so that any answer is near the expected one."""
     want = torch.full((3,), 100.0)
