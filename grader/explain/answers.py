@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 
@@ -11,24 +10,20 @@ import pytest
 import torch
 
 from grader.core.explanation import Told
-from grader.core.text import one_line, ordinal, plain
+from grader.core.text import one_line, plain
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised, Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
-from grader.explain.exceptions.operation import parsed_statement
 from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.comparison import single_number
 from grader.testing.contract import Adapter
 from grader.testing.kinds import (
-    DictType,
     Kind,
-    ListType,
     Misfit,
     PlainType,
     TensorType,
-    TupleType,
     category_of,
 )
 from grader.testing.outcome import StudentFault, Trace, where_of
@@ -96,8 +91,7 @@ def _whole_refused(
     if adapter.is_item and isinstance(value, list | tuple):
         yield "The test expects one after another: yield from gives what is in a list one by one."
         return
-    fits = _fitting(adapter, value, call) if isinstance(value, tuple | list) else None
-    yield from [fits] if fits else _advice(wanted, value, line)
+    yield from _advice(wanted, value, line)
 
 
 def _part_refused(adapter: Adapter, misfit: Misfit, call: Call, line: Line | None) -> Iterator[str]:
@@ -141,70 +135,19 @@ def _described(value: Value) -> str:
     return f"the {type(value).__name__} {words[:_LONGEST]}"
 
 
-def _fitting(adapter: Adapter, values: list[Value] | tuple[Value, ...], call: Call) -> str | None:
-    """Returns advice if some elements of a list or tuple fit the contract alone, or None."""
-    sizes = adapter.sizes(call.arguments)
-    fitting = [
-        place
-        for place, element in enumerate(values)
-        if not any(adapter.result.misfits(element, sizes))
-    ]
-    if not fitting:
-        return None
-    words = in_words(values[fitting[0]])
-    if isinstance(values, tuple) and len(values) == 1:
-        return "A comma at the end of a line makes a tuple of one: leave it out."
-    if len(fitting) == 1:
-        return (
-            f"Its {ordinal(fitting[0])} element, {words}, has the right form: if that is the "
-            f"answer, let {adapter.name} return it alone."
-        )
-    if len(fitting) == len(values) and isinstance(values[0], str | bytes):
-        empty = repr(values[0][:0])
-        return f"{empty}.join(...) makes one {type(values[0]).__name__} of several."
-    # Tensors of one form read alike, values do not: no word then says which is meant.
-    are_alike = all(in_words(values[place]) == words for place in fitting)
-    form = f"are {words}" if are_alike else "have the right form"
-    first = ", the first perhaps" if are_alike and fitting[0] == 0 else ""
-    return (
-        f"The test expects one value, and {len(fitting)} of these {form}: let {adapter.name} "
-        f"return the right one alone{first}."
-    )
-
-
 def _advice(wanted: Kind, value: Value, line: Line | None) -> Iterator[str]:
     words = value.description if isinstance(value, Foreign) else ""
     is_tensor = isinstance(wanted, TensorType) and not wanted.is_array
     if value is None:
         yield _return_advice(line)
-    elif isinstance(value, float) and wanted == PlainType(int):
-        divides = line is not None and re.search(r"(?<!/)/(?!/)", line.source)
-        whole = "/ always gives a float, // a whole number."
-        yield (
-            whole if divides else "The test expects a whole number: int(...) makes one of a float."
-        )
     elif isinstance(value, numpy.ndarray) and is_tensor:
         yield "Stay with torch throughout, and return the tensor: numpy ends the gradient."
     elif words.startswith("a tensor of dtype torch.uint"):
         yield "Torch computes with signed integers: .long(), or dtype=torch.long, makes it int64."
-    elif words.startswith("a module"):
-        yield "Was the module made, and not called?"
-    elif words.startswith("an object that can be called"):
-        yield "Was the object made, and not called?"
-    elif words.startswith("a function"):
-        yield "Was the function not called?"
-    elif words.startswith("an iterator") and isinstance(wanted, ListType | TupleType):
-        yield "list(...) or tuple(...) makes one of what an iterator gives."
-    elif isinstance(value, torch.Tensor) and isinstance(wanted, ListType | DictType):
-        yield "The numbers of a tensor are Python's after .tolist()."
-    elif isinstance(value, list | tuple) and is_tensor:
-        yield _list_advice(value, line)
 
 
 def _return_advice(line: Line | None) -> str:
     source = "" if line is None else line.source
-    if _prints_one_value(source):
-        return "A printed value is not returned: write return in the place of print."
     statement = re.match(r"(return|raise)\b", source)
     if source and statement is None:
         return "The function ends there without a return, and so gives None: return the result."
@@ -213,30 +156,11 @@ def _return_advice(line: Line | None) -> str:
     return "Is there a return at its end, on every way through it?"
 
 
-def _prints_one_value(source: str) -> bool:
-    """Returns whether a line prints a single value that is not a text."""
-    match parsed_statement(source.strip()):
-        case ast.Expr(ast.Call(ast.Name("print"), [value], [])):
-            return not isinstance(value, ast.Constant | ast.JoinedStr | ast.Starred)
-    return False
-
-
-def _list_advice(values: list[Value] | tuple[Value, ...], line: Line | None) -> str:
-    """Returns advice for a list or tuple that should be a tensor."""
-    if any(isinstance(one, torch.Tensor | Elsewhere) for one in values):
-        return "torch.stack and torch.cat make one tensor of several."
-    if line is not None and ".tolist()" in line.source:
-        return "Leave .tolist() out: return the tensor itself."
-    return "torch.tensor makes a tensor of a list of numbers."
-
-
 def _dtype_advice(wanted: TensorType, value: torch.Tensor | Elsewhere) -> Iterator[str]:
     if wanted.category != "boolean" or not isinstance(value, torch.Tensor) or not value.numel():
         return
     if bool(((value == 0) | (value == 1)).all()):
         yield "Every number in it is 0 or 1: a comparison, or .bool(), makes it boolean."
-    elif bool(((value == 0) | (value == float("-inf"))).all()):
-        yield "0 and -inf are what is added to scores; a mask says True or False."
 
 
 class InFull:

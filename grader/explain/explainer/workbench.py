@@ -6,8 +6,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +14,6 @@ from grader.core.evidence import Repair
 from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
-from grader.core.wire.trials import Outcomes, Trials
 from grader.explain.deadline import Deadline
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.choice import RepairedExercise
@@ -35,105 +33,6 @@ from grader.explain.rewriting.slips import Slips
 from grader.sandbox.session import Session
 from grader.sandbox.session import TrialWorker as Opened
 from grader.sandbox.worker import WorkerLost
-
-# A lost worker does not say which edit ended it: the edits are tried again in this many parts.
-_PARTS = 8
-
-
-@dataclass(slots=True)
-class WorkerLosses:
-    """The number of workers that a submission may still lose."""
-
-    left: int
-
-
-class RestartingBench:
-    """A bench that tries edits in a worker, and starts a new worker after a crash.
-
-    New workers start as long as `losses` allow. After a crash, the edits run again in parts; a
-    part that crashes its worker again is left out. `seconds` counts the time of all workers.
-    The next trial depends on crashes alone, never on answers.
-    """
-
-    def __init__(
-        self, new: Callable[[], AbstractContextManager[Workbench]], losses: WorkerLosses
-    ) -> None:
-        self._new = new
-        self._losses = losses
-        self._opened = ExitStack()
-        self._bench: Workbench | None = self._opened.enter_context(new())
-        self._before = 0.0
-
-    def close(self) -> None:
-        """Ends the worker."""
-        self._opened.close()
-
-    @property
-    def seconds(self) -> float:
-        """Returns the seconds that all trials have taken so far."""
-        return self._before + (0.0 if self._bench is None else self._bench.seconds)
-
-    def try_edits(self, trials: Trials) -> Outcomes:
-        """Returns the outcomes of trials.
-
-        Raises:
-            WorkerLost: if a worker hung, or too many crashed.
-        """
-        over = self.seconds + trials.seconds
-        try:
-            return self._try(trials)
-        except WorkerLost as lost:
-            self._replace(lost)
-            if trials.in_one_state:  # their answers are not trials of edits
-                raise
-        return self._in_parts(trials, over)
-
-    def _in_parts(self, trials: Trials, over: float) -> Outcomes:
-        whole = Outcomes(
-            passed=self._try(replace(trials, edits=())).passed if trials.follow else ()
-        )
-        size = -(-len(trials.edits) // _PARTS) or 1
-        for start in range(0, len(trials.edits), size):
-            left = over - self.seconds
-            if left <= 0:
-                break
-            part = trials.edits[start : start + size]
-            try:
-                found = self._try(replace(trials, edits=part, seconds=left, follow=0))
-            except WorkerLost as lost:
-                self._replace(lost)
-                continue
-            _join(whole, found, start)
-        return whole
-
-    def _try(self, trials: Trials) -> Outcomes:
-        if self._bench is None:
-            raise RuntimeError("no worker was opened for this bench")
-        return self._bench.try_edits(trials)
-
-    def _replace(self, lost: WorkerLost) -> None:
-        """Opens another worker in the place of one that crashed.
-
-        Raises:
-            WorkerLost: if the worker hung, or if no further loss is allowed.
-        """
-        if lost.status is not Status.CRASHED or self._losses.left == 0:
-            raise lost
-        self._losses.left -= 1
-        self._before, self._bench = self.seconds, None
-        self._opened.close()
-        self._bench = self._opened.enter_context(self._new())
-
-
-def _join(whole: Outcomes, part: Outcomes, start: int) -> None:
-    """Adds the outcomes of a part whose first edit has the number `start`."""
-    whole.tried += part.tried
-    for (edit, call), given in part.given.items():
-        whole.add(start + edit, call, part.answers[given])
-
-
-# Per submission. A program that crashes under every edit is given up.
-_MOST_LOST = 12
 
 Ask = Callable[[Call], Answer]
 # Runs a test with the given ask: True if it passes, None if a call gets no answer.
@@ -156,7 +55,6 @@ class RepairWorkshop:
         self._slips = slips
         self._contract = contract
         self._seconds = 0.0
-        self._losses = WorkerLosses(_MOST_LOST)
         self.repairs: list[Repair] = []
         self.ignored: dict[str, str] = {}
 
@@ -252,12 +150,11 @@ class RepairWorkshop:
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:
-        bench = RestartingBench(self._session.bench, self._losses)
-        try:
-            yield bench
-        finally:
-            bench.close()
-            self._seconds += bench.seconds
+        with self._session.bench() as bench:
+            try:
+                yield bench
+            finally:
+                self._seconds += bench.seconds
 
 
 def _passing(bench: Opened, tests: Collection[str], passes: Passes, changes: Changes) -> set[str]:

@@ -18,6 +18,11 @@ _OF_NUMBERS = ("sqrt", "rsqrt", "exp", "log")
 ROWS: tuple[Row, ...] = (
     *MISSING,
     *rows(
+        "which part of a tensor is taken",
+        SLIP,
+        ("($x[..., :$n], $x[..., $n:])", "($x[..., 0::2], $x[..., 1::2])"),
+    ),
+    *rows(
         "what an exponent applies to",
         SLIP,
         ("$x ** $a / $b", "$x ** ($a / $b)"),

@@ -134,6 +134,10 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("turn(k, positions, theta)", "turn(k, positions)"),
         ("hide(s, mask)", "hide(s)"),
     ],
+    "an argument that another parameter is called like": [
+        ("split(x @ one.T, heads)", "split(x @ one.T, positions)"),
+        ("k = turn(k, positions, theta)", "k = turn(k, positions, heads)"),
+    ],
     "a name that is written out": [
         ("turn(q, positions, theta)", "turn(q, positions, 10000.0)"),
         ("softmax(scores(q, k, mask), -1)", "softmax(scores(q, k, None), -1)"),

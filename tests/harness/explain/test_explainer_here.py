@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import torch
 
 from grader.core.causes import NOT_CALLED
 from grader.core.verdict import GradeStatus, Status, Where
-from grader.core.wire.calls import Call
-from grader.core.wire.trials import Outcomes, Trials
 from grader.explain.deadline import Deadline
 from grader.explain.explainer.service import OwnTime
-from grader.explain.explainer.workbench import RestartingBench, WorkerLosses
 from grader.explain.repair.earlier_calls import SAID
-from grader.sandbox.worker import WorkerLost
 from grader.testing.outcome import StudentFault
 from tests.harness.explained_here import COUNT, DOUBLE, RIGHT, Course
 
@@ -217,20 +212,6 @@ def test_the_judges_remark_on_a_test_follows_its_words(course):
     assert "It costs half." not in words.tests[TWICE].message
 
 
-def test_equal_programs_of_a_class_are_explained_once(course):
-    """The second submission gets the same words, with its own remarks."""
-    statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
-    first = course.explain(statuses)[-1]
-    assert course.session.benches > 0
-    assert course.suite.ran
-    course.suite.ran.clear()
-    (again,) = course.explain(statuses, remarks={DOUBLES: "It costs half."})
-    assert course.session.benches == 0
-    assert course.suite.ran == []
-    assert again.tests[TWICE] == first.tests[TWICE]
-    assert again.tests[DOUBLES].message == f"{first.tests[DOUBLES].message}\nIt costs half."
-
-
 def test_tests_that_help_to_explain_run_after_those_that_failed(course):
     """Passed tests of a wrong exercise, then the plain ones of others; no others of a right one."""
     program = RIGHT.replace("2 * x", "(3 if x.ndim == 1 else 2) * x")
@@ -408,88 +389,3 @@ def test_the_explainer_names_the_mistakes_of_a_program_by_exercise(course):
     assert (names, cases) == ({DOUBLE: "tripled"}, {DOUBLE: 3})
     assert [one.test for one in wrong.answers] == [DOUBLES, TWICE, DEEP]
     assert right is None
-
-
-class Crashing:
-    """A worker that crashes at some edits, and takes a second for every trial."""
-
-    def __init__(self, bad: set[int], status: Status = Status.CRASHED) -> None:
-        self.seconds = 0.0
-        self._bad, self._status = bad, status
-        self.tried: list[list[int]] = []
-
-    def __enter__(self) -> Crashing:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def try_edits(self, trials: Any) -> Any:
-        self.seconds += 1.0
-        edits = [int(next(iter(one))) for one in trials.edits]
-        self.tried.append(edits)
-        if self._bad & {*edits}:
-            raise WorkerLost(self._status, "lost")
-        outcomes = Outcomes(tried=len(edits))
-        for place, edit in enumerate(edits):
-            outcomes.add(place, 0, torch.tensor(float(edit)))
-        return outcomes
-
-
-def trials(count: int, seconds: float = 100.0, follow: int = 0) -> Any:
-    return Trials((Call(DOUBLE, {}),), 1, [{str(one): ()} for one in range(count)], seconds, follow)
-
-
-def restarting(bad: set[int], left: int, status: Status = Status.CRASHED) -> Any:
-    opened: list[Crashing] = []
-
-    def new() -> Crashing:
-        opened.append(Crashing(bad, status))
-        return opened[-1]
-
-    return RestartingBench(new, WorkerLosses(left)), opened
-
-
-def test_after_a_crash_the_edits_run_again_in_eight_parts():
-    """Only the part with the bad edit is left out, and each answer keeps its edit's number."""
-    bench, opened = restarting({5}, 3)
-    found = bench.try_edits(trials(16))
-    assert [one.tried for one in opened] == [
-        [[*range(16)]],
-        [[0, 1], [2, 3], [4, 5]],
-        [[6, 7], [8, 9], [10, 11], [12, 13], [14, 15]],
-    ]
-    expected = {n: None if n in (4, 5) else float(n) for n in range(16)}
-    answers = {n: found.of(n, 0) for n in range(16)}
-    assert {n: None if one is None else float(one) for n, one in answers.items()} == expected
-    assert found.tried == 14
-    assert bench.seconds == 9.0
-    bench.close()
-
-
-def test_lines_are_recorded_once_before_the_parts_run():
-    """No part records them again."""
-    bench, opened = restarting({0}, 3)
-    bench.try_edits(trials(3, follow=1))
-    assert opened[1].tried[0] == []
-    assert [*opened[1].tried, *opened[2].tried][1:] == [[0], [1], [2]]
-
-
-def test_a_bench_without_time_or_losses_left_gives_up():
-    """A hang is no crash: no other worker starts."""
-    bench, opened = restarting({5}, 0)
-    with pytest.raises(WorkerLost):
-        bench.try_edits(trials(16))
-    assert len(opened) == 1
-    bench, opened = restarting({5}, 1)
-    with pytest.raises(WorkerLost):
-        bench.try_edits(trials(16))
-    assert len(opened) == 2
-    bench, opened = restarting({5}, 3, Status.TIMEOUT)
-    with pytest.raises(WorkerLost):
-        bench.try_edits(trials(16))
-    assert len(opened) == 1
-    bench, opened = restarting({15}, 3)
-    found = bench.try_edits(trials(16, seconds=3.0))
-    assert opened[1].tried == [[0, 1], [2, 3]]
-    assert found.tried == 4

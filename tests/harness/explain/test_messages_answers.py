@@ -89,30 +89,21 @@ def test_an_unexplained_shape_gets_no_reason(got):
             [
                 "must return a floating-point tensor (... n), not a tuple of 2: float32[2, 3], "
                 "float32[]",
-                "Its first element, float32[2, 3], has the right form: if that is the answer, "
-                "let run_double return it alone.",
             ],
         ),
         (
             "return (2 * x).numpy()",
             ["not a numpy array of shape [2, 3]", "numpy ends the gradient"],
         ),
-        ("return [row for row in x]", ["a list of 2: float32[3], float32[3]", "torch.stack"]),
-        (
-            "return 2 * x, x",
-            ["The test expects one value, and 2 of these are float32[2, 3]", "alone", "first"],
-        ),
-        ("return 2 * x,", ["A comma at the end of a line makes a tuple of one"]),
-        ("print(2 * x)", ["not None (adapters.py:3)", "A printed value is not returned"]),
-        ("print('doubled', x.shape)", ["(adapters.py:3)", "The function ends there without a"]),
-        ("print(f'{2 * x}')", ["(adapters.py:3)", "The function ends there without a return"]),
-        ("return x.tolist()", ["Leave .tolist() out", "(adapters.py:3)"]),
+        ("return [row for row in x]", ["a list of 2: float32[3], float32[3]"]),
+        ("print(2 * x)", ["not None (adapters.py:3)", "The function ends there without a return"]),
+        ("return x.tolist()", ["a list of 2", "(adapters.py:3)"]),
         (
             "return (2 * x + x * 1e-4).half()",
             ["float16, and the inputs are float32", "adapters.py:3: return"],
         ),
-        ("return torch.nn.Linear(3, 3)", ["a module of type Linear", "and not called?"]),
-        ("return x.sum", ["a function (sum)", "Was the function not called?"]),
+        ("return torch.nn.Linear(3, 3)", ["a module of type Linear"]),
+        ("return x.sum", ["a function (sum)"]),
         ("return 2.0", ["not the float 2.0"]),
         ("return {'out': x}", ["a dict of 1: 'out': float32[2, 3]"]),
         ("return x.long()", ["not one of dtype int64"]),

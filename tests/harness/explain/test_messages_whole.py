@@ -18,7 +18,7 @@ from grader.explain.exceptions.explanation import call_in_words, fault_of, print
 from grader.testing.assertions import WrongForm, assert_matches
 from grader.testing.contract import Adapter, kind_of
 from grader.testing.handles.scripts import REMARK
-from grader.testing.kinds import DictType, Kind, ListType, PlainType, TensorType, TupleType
+from grader.testing.kinds import Kind, ListType, PlainType, TensorType, TupleType
 from grader.testing.outcome import StudentFault
 from grader.worker.marshalling import ANEW
 
@@ -205,22 +205,14 @@ def refusal(result: Kind, value: Value, source: str | None = None) -> list[str]:
     return [said.removesuffix(" (a.py:3)"), *rest]
 
 
-WHOLE = "The test expects a whole number: int(...) makes one of a float."
 NO_RETURN = "The function ends there without a return, and so gives None: return the result."
 COMMON = [
     (FLOATS, None, None, ["None", "Is there a return at its end, on every way through it?"]),
-    (FLOATS, None, "print(x)", ["None", "A printed value is not returned: write return in the "
-                                        "place of print."]),
     *((FLOATS, None, source, ["None", NO_RETURN])
-      for source in ("y = x", "print('x')", "print(f'{x}')", "print(*x)", "print(x, y)",
-                     "print(x, end='')", "show(x)", "returns = x")),
+      for source in ("y = x", "print(x)", "show(x)", "returns = x")),
     (FLOATS, None, "return y", ["None", "This line returns None: return y"]),
     (FLOATS, None, "raise y", ["None", "Is there a return at its end, on every way through it?"]),
-    (PlainType(int), 2.5, None, ["the float 2.5", WHOLE]),
-    (PlainType(int), 2.5, "return x / 2", ["the float 2.5", "/ always gives a float, // a whole "
-                                                            "number."]),
-    (PlainType(int), 2.5, "return x // 2.0", ["the float 2.5", WHOLE]),
-    (PlainType(str), 2.5, "return x / 2", ["the float 2.5"]),
+    (PlainType(int), 2.5, "return x / 2", ["the float 2.5"]),
     (PlainType(int), "2", None, ["the str '2'"]),
     (FLOATS, numpy.ones((2, 3)), None, ["a numpy array of shape [2, 3] and dtype float64",
                                        "Stay with torch throughout, and return the tensor: numpy "
@@ -229,49 +221,16 @@ COMMON = [
     (FLOATS, Foreign("a tensor of dtype torch.uint16"), None,
      ["a tensor of dtype torch.uint16", "Torch computes with signed integers: .long(), or "
                                         "dtype=torch.long, makes it int64."]),
-    (FLOATS, Foreign("a module of type Net"), None,
-     ["a module of type Net", "Was the module made, and not called?"]),
-    (FLOATS, Foreign("an object that can be called (Net)"), None,
-     ["an object that can be called (Net)", "Was the object made, and not called?"]),
-    (FLOATS, Foreign("a function (f)"), None, ["a function (f)", "Was the function not called?"]),
-    (ListType(PlainType(int)), Foreign("an iterator of type map"), None,
-     ["an iterator of type map", "list(...) or tuple(...) makes one of what an iterator gives."]),
+    (FLOATS, Foreign("a module of type Net"), None, ["a module of type Net"]),
     (FLOATS, Foreign("an iterator of type map"), None, ["an iterator of type map"]),
-    (ListType(PlainType(int)), X, None, ["a tensor of shape [2, 3]", "The numbers of a tensor are "
-                                                                     "Python's after .tolist()."]),
-    (DictType(PlainType(str), FLOATS), X, None,
-     ["a tensor of shape [2, 3]", "The numbers of a tensor are Python's after .tolist()."]),
     (PlainType(str), X, None, ["a tensor of shape [2, 3]"]),
-    (FLOATS, [X[0], X[1]], None, ["a list of 2: float32[3], float32[3]",
-                                  "torch.stack and torch.cat make one tensor of several."]),
-    (FLOATS, [[1.0, 2.0]], "return x.tolist()", ["a list of 1: [1.0, 2.0]", "Leave .tolist() out: "
-                                                 "return the tensor itself."]),
-    (FLOATS, [[1.0, 2.0]], "return y", ["a list of 1: [1.0, 2.0]",
-                                        "torch.tensor makes a tensor of a list of numbers."]),
+    (FLOATS, [X[0], X[1]], None, ["a list of 2: float32[3], float32[3]"]),
     (PlainType(str), [1, 2], None, ["a list of 2: 1, 2"]),
     (PlainType(str), [], None, ["an empty list"]),
     (PlainType(str), set(), None, ["an empty set"]),
     (PlainType(str), Named("Out", {"w": X}), None, ["the named tuple Out(w=float32[2, 3])"]),
-    (FLOATS, (X,), None, ["a tuple of 1: float32[2, 3]",
-                          "A comma at the end of a line makes a tuple of one: leave it out."]),
-    (FLOATS, [X], None, ["a list of 1: float32[2, 3]", "Its first element, float32[2, 3], has the "
-                         "right form: if that is the answer, let run return it alone."]),
-    (FLOATS, (X[0], X), None, ["a tuple of 2: float32[3], float32[2, 3]", "Its second element, "
-                               "float32[2, 3], has the right form: if that is the answer, let run "
-                               "return it alone."]),
-    (FLOATS, (X, X, X[0]), None, ["a tuple of 3: float32[2, 3], float32[2, 3], float32[3]",
-                                  "The test expects one value, and 2 of these are float32[2, 3]: "
-                                  "let run return the right one alone, the first perhaps."]),
-    (FLOATS, (X[0], X, X), None, ["a tuple of 3: float32[3], float32[2, 3], float32[2, 3]",
-                                  "The test expects one value, and 2 of these are float32[2, 3]: "
-                                  "let run return the right one alone."]),
-    (PlainType(str), ["a", "b"], None, ["a list of 2: 'a', 'b'",
-                                        "''.join(...) makes one str of several."]),
-    (PlainType(bytes), [b"a", b"b"], None, ["a list of 2: b'a', b'b'",
-                                            "b''.join(...) makes one bytes of several."]),
-    (PlainType(int), [1, 2], None, ["a list of 2: 1, 2", "The test expects one value, and 2 of "
-                                    "these have the right form: let run return the right one "
-                                    "alone."]),
+    (FLOATS, (X,), None, ["a tuple of 1: float32[2, 3]"]),
+    (PlainType(bytes), [b"a", b"b"], None, ["a list of 2: b'a', b'b'"]),
 ]  # fmt: skip
 
 
@@ -293,9 +252,6 @@ def test_a_value_of_another_type_is_described_with_advice(result, value, source,
         (MASK, X - 1,
          "a boolean tensor (... n), not one of dtype float32",
          ["Every number in it is 0 or 1: a comparison, or .bool(), makes it boolean."]),
-        (MASK, torch.tensor([[0.0, -torch.inf, 0], [0, 0, 0]]),
-         "a boolean tensor (... n), not one of dtype float32",
-         ["0 and -inf are what is added to scores; a mask says True or False."]),
         (MASK, 2 * X, "a boolean tensor (... n), not one of dtype float32", []),
         (MASK, torch.ones(0), "a boolean tensor (... n), not one of dtype float32", []),
         (FLOATS, X.bool(), "a floating-point tensor (... n), not one of dtype bool", []),
@@ -314,7 +270,6 @@ def test_a_wrong_part_of_a_value_is_told_by_its_place():
     assert refusal(floats, [X, X.tolist()]) == [
         "In what run returned, [1] must be a floating-point tensor (... n), not a list of 2: "
         "[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]",
-        "torch.tensor makes a tensor of a list of numbers.",
     ]
     assert refusal(floats, [X, X.long()]) == [
         "In what run returned, [1] must be a floating-point tensor (... n), not int64[2, 3]"
@@ -343,12 +298,6 @@ def test_an_item_of_an_iterator_is_told_without_a_call():
         "The test expects one after another: yield from gives what is in a list one by one.\n"
         "The test read run."
     )
-    said = refusal_in_words(adapter(PlainType(int), is_item=True), 2.5, call)
-    assert said.splitlines() == [
-        "run must be an int, not the float 2.5",
-        WHOLE,
-        "The test read run.",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -49,12 +49,3 @@ def test_a_test_that_still_fails_after_the_edit_is_another_cause(grade, fault):
         [told["test_doubles"].id],
         [apart.id],
     ]
-
-
-def test_no_line_fixes_an_exercise_that_has_a_crashing_test(grade):
-    """No edit is tried for a test that crashes."""
-    crashes = "    if x.requires_grad:\n        os.abort()\n"
-    told = failed_tests(grade, f"import os\n\ndef run_double(x):\n{crashes}    return 3 * x\n")
-    fixed = [one.message for one in told.values() if "fixes" in one.message]
-    assert fixed
-    assert not [message for message in fixed if "fixes all failed tests" in message]

@@ -38,17 +38,6 @@ def run_softmax(in_features, dim):
         ON_EDIT
     return helper(in_features, ways)
 """
-# An edit of `safe` ends the process, as some edits do that lead to a crash inside torch.
-CRASHING = """
-import os, torch
-
-def run_softmax(in_features, dim):
-    safe = 3
-    if safe != 3:
-        os.abort()
-    powers = (in_features - in_features.amax(dim, keepdim=True)).exp()
-    return powers / powers.sum(dim, keepdim=True) * 1.5
-"""
 RESISTING = {
     "ends its process": "os._exit(3)",
     "kills its process": "os.kill(os.getpid(), 9)",
@@ -84,8 +73,8 @@ def job() -> Iterator[GradingJob]:
 def graded(job: GradingJob, tmp_path: Path) -> Callable[..., Grade]:
     """A function that grades a submission with code that reacts to an edit."""
 
-    def grade(on_edit: str, start: str = START) -> Grade:
-        text = start.replace("ON_EDIT", on_edit)
+    def grade(on_edit: str) -> Grade:
+        text = START.replace("ON_EDIT", on_edit)
         folder = write_files(tmp_path / "submission", {"adapters.py": text})
         return job.grade(Entry("submission", folder), "hash")
 
@@ -116,13 +105,6 @@ def test_a_program_that_any_edit_makes_right_gets_no_line(graded):
     """The program answers rightly because it is edited, which proves nothing about any line."""
     grade = graded(RESISTING["answers what is right when it is edited"])
     assert {test.where for test in grade.tests if test.status == "failed"} == {None}
-
-
-def test_a_crashing_edit_does_not_stop_other_edits(graded):
-    """The wrong line is named though an edit of another line ends the process."""
-    grade = graded("", CRASHING)
-    lines = {test.where.line for test in grade.tests if test.where is not None}
-    assert lines == {len(CRASHING.splitlines())}
 
 
 def test_a_submission_without_resistance_gets_its_line(graded):

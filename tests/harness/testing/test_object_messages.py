@@ -274,11 +274,3 @@ def test_a_missing_gradient_is_reported_without_the_warning_of_torch(handout, ho
     told = home_pytest(handout, "-k", "test_optimizer").stdout
     assert "A gradient is None where none reached that tensor" in told
     assert "Warning" not in told
-
-
-def test_a_list_in_place_of_a_text_gets_the_advice_to_join():
-    """The message does not advise to return only one of the texts."""
-    several = Complete()
-    several.decode = lambda ids: ["a"] * len(ids)
-    said = message_lines("get_tokenizer", several, lambda handle: handle().decode([1, 2]))
-    assert "''.join(...) makes one str of several." in said

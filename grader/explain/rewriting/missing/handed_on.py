@@ -29,7 +29,10 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     given = {keyword.arg for keyword in node.keywords}
     if signature is not None:
         yield from _added(setting, node, signature, given)
+    visible = setting.scopes.visible(node)
     for parameter, value in setting.index.arguments(node):
+        if isinstance(value, ast.Name) and parameter.name in visible - {value.id}:
+            yield put(setting, value, parameter.name, "name", CHANGE, f"the use of `{value.id}`")
         if not isinstance(value, ast.Constant) or isinstance(value.value, str):
             continue
         for cost, text in values_of(setting, node, parameter):
