@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from opcode import opmap
 from types import FrameType, FunctionType, ModuleType
@@ -279,7 +280,10 @@ class Progress:
 
 
 class Silent(Stub):
-    """A stub that accepts every use at any time, and is not true: a logger, a run, a writer."""
+    """A stub that accepts every use at any time, and is not true: a logger, a run, a writer.
+
+    Saved, it is an empty mapping.
+    """
 
     def __new__(cls, *_: object) -> Any:
         return object.__new__(cls)
@@ -300,6 +304,10 @@ class Silent(Stub):
 
     def __mro_entries__(self, _bases: tuple[object, ...]) -> tuple[type, ...]:
         return (SilentBase,)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        # A program that loads it need not have this class; `torch.load` accepts OrderedDict.
+        return OrderedDict, ()
 
 
 Silent._kind = Silent

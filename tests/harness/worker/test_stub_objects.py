@@ -10,6 +10,7 @@ import os
 import pickle
 import sys
 import textwrap
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -282,6 +283,7 @@ def test_an_object_that_does_nothing_accepts_everything():
         raise ZeroDivisionError
     assert issubclass(silent.CommError, Exception)
     assert not hasattr(silent, "__wrapped__")
+    assert pickle.loads(pickle.dumps(silent)) == OrderedDict()
     assert repr(silent.loss) == "<stub.loss, which does nothing here>"
     assert next(silent.send().__await__(), None) is None  # or `await` would wait for ever
 
