@@ -152,13 +152,18 @@ def test_an_assignment_that_forbids_names_explains_every_submission(course):
     assert course.explained == ["alice", "bob", "carol"]
 
 
-def test_explainers_stay_with_submissions_of_equal_verdicts(course):
-    """The mistakes are then likely the same."""
-    course.hand_in(ben="test_doubles", cleo="test_counts")
-    course.batch()
-    assert course.explained == ["ben", "bob", "carol", "cleo"]
-    first, second, third, fourth = (one.verdicts for one in course.jobs.questions)
-    assert first == second != third == fourth
+def test_equal_submissions_with_equal_verdicts_are_explained_once(course):
+    """Each gets the words."""
+    course.hand_in(ben="test_doubles", cleo="test_counts", dora="test_counts ")
+    batch, results = course.batch()
+    assert course.explained == ["ben", "carol", "dora"]
+    told = {one.task.entry.name: one.words for one in results if isinstance(one, Explained)}
+    assert [*told] == ["ben", "bob", "carol", "cleo", "dora"]
+    assert told["bob"] == told["ben"] != told["carol"] == told["cleo"] != told["dora"]
+    assert batch.to_explain == 5
+    assert course.lines()["cleo"]["tests"][1]["message"] == "why carol is wrong"
+    first, second, third = (one.verdicts for one in course.jobs.questions)
+    assert first != second == third, "explainers stay with submissions of equal verdicts"
 
 
 # --- A class that changes -----------------------------------------------------------------------
