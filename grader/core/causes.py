@@ -246,6 +246,14 @@ class Cause:
         """Returns whether something is missing: not written, not imported, not handed in."""
         return self.shown.status is Status.MISSING or self.shown.headline.startswith(_NOT_FOUND)
 
+    @property
+    def extent(self) -> str:
+        """Returns "34 failures in 7 exercises", or "2 tests in run_mask" if it is not written."""
+        noun = "test" if self.shown.status is Status.MISSING else "failure"
+        one = len(self.exercises) == 1
+        where = self.exercises[0] if one else f"{len(self.exercises)} exercises"
+        return f"{quantity(len(self.tests), noun)} in {where}"
+
 
 def causes(
     failed: Iterable[FailedTest],

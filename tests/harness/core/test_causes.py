@@ -56,6 +56,7 @@ def test_a_mistake_in_a_shared_helper_is_one_cause():
     assert cause.exercises == ("run_weights", "run_attention")
     assert cause.shown.exercise == "run_weights"
     assert (cause.id, cause.hint) == ("mask-inverted", "What does True stand for here?")
+    assert cause.extent == "3 failures in 2 exercises"
     assert counted([cause]) == "3 failures of 1 kind"
     assert cause.headline == (
         "run_weights: your mask works the wrong way round: what it allows is hidden "
@@ -407,3 +408,9 @@ def test_tests_without_time_left_belong_to_the_cause_that_hung():
         failed("run_rope", **late),
     )
     assert cause.sentence == hung["message"]
+
+
+def test_missing_exercises_count_tests_and_not_failures():
+    """A test of a missing exercise has not failed yet."""
+    missing = [failed(name, status=Status.MISSING, message="") for name in ORDER[:2]]
+    assert one_cause(*missing).extent == "2 tests in 2 exercises"
