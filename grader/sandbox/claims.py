@@ -12,9 +12,10 @@ import re
 import site
 import sys
 import sysconfig
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from grader.core.names import several
 from grader.core.wire.calls import MAX_USES, Raised, Use
 from grader.core.wire.scripts import GIVEN
 from grader.worker.observing.lines import WORKPLACE
@@ -118,3 +119,16 @@ def _names(root: Path, scratch: Path) -> Mapping[str, str]:
     names |= {home: "~/"} if home not in ("~", "/") else {}  # a container's user may have none
     names |= dict.fromkeys((*site.getsitepackages(), paths["stdlib"], paths["platstdlib"]), "")
     return names | {str(scratch): "scratch/", str(scratch / WORKPLACE): "", str(root): ""}
+
+
+_ABSENCES = ("NameError", "ModuleNotFoundError", "ImportError", "FileNotFoundError", "KeyError")
+_SHOWN = 3
+
+
+def with_what_was_not_run(raised: Raised, not_run: Sequence[str]) -> Raised:
+    """Returns the exception, with the skipped commands that may define what is missing."""
+    is_absent = raised.kind in _ABSENCES or (raised.missing and not raised.frames)
+    if not not_run or not is_absent:
+        return raised
+    said = f"Not run while it is graded: {several(not_run, shown=_SHOWN)}."
+    return dataclasses.replace(raised, not_run=said)

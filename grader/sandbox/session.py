@@ -21,7 +21,7 @@ from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, Raised
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
-from grader.sandbox.claims import Uses, redacted, without_places
+from grader.sandbox.claims import Uses, redacted, with_what_was_not_run, without_places
 from grader.sandbox.environment import Environment
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import PRICE_OF_JUDGE, Patience
@@ -303,7 +303,7 @@ class Session:
         return told
 
     def _told(self, raised: Raised, asked: bool = False) -> Raised:
-        checked = self.environment.checked(raised, asked)
+        checked = with_what_was_not_run(self.environment.checked(raised, asked), self.not_run)
         return redacted(checked, self.submission.root, self._scratch)
 
     def _patience(self, wanted: float, wall: float) -> tuple[Patience, bool]:

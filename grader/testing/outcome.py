@@ -312,9 +312,9 @@ class Plainly:
         """Returns the fault; of an exception in a call it names the type only, if built in."""
         if raised.missing:
             said = f"{adapter} is not implemented yet"
-            return StudentFault(Status.MISSING, said)
+            return StudentFault(Status.MISSING, _with_not_run(said, raised))
         if call is None:
-            return StudentFault(Status.ERROR, _import_in_words(raised))
+            return StudentFault(Status.ERROR, _with_not_run(_import_in_words(raised), raised))
         known = isinstance(vars(builtins).get(raised.kind), type)
         what = raised.kind if known else "an exception"
         return StudentFault(Status.ERROR, f"{adapter} raised {what}")
@@ -327,6 +327,10 @@ class Plainly:
     def printed(self, _text: str) -> Sequence[str]:
         """Returns nothing."""
         return ()
+
+
+def _with_not_run(said: str, raised: Raised) -> str:
+    return f"{said}\n{plain(raised.not_run)}" if raised.not_run else said
 
 
 def _import_in_words(raised: Raised) -> str:

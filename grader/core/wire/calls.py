@@ -164,7 +164,7 @@ class Raised:
     error (from 1), and for wrong arguments what the called function `accepts`.
     `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
     The judge adds the output `printed` just before. Where it knows the cause better, it adds a
-    `remark`.
+    `remark`. Where a name is missing, it adds the code that was `not_run` and may have defined it.
     """
 
     kind: Name
@@ -179,6 +179,7 @@ class Raised:
     lacks: Name = ""
     printed: str = field(default="", metadata=KEPT_HERE)
     remark: str = field(default="", metadata=KEPT_HERE)
+    not_run: str = field(default="", metadata=KEPT_HERE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,8 @@ def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None
     sentence = raised.remark or (explanation.sentence if explanation else "")
     if sentence:
         yield plain(sentence)
+    if raised.not_run:
+        yield plain(raised.not_run)
     if call is not None:
         yield f"The test called {call_in_words(call)}."
         if in_two_processes(call) is not None:

@@ -36,6 +36,7 @@ def test_a_message_has_its_parts_in_a_fixed_order():
         "unsupported operand type(s) for +: 'Tensor' and 'NoneType'",
         (OUTER, INNER),
         operands=(Operand("x", "float32[2, 3]"), Operand("g(...)", ""), Operand("mask", "None")),
+        not_run="The cell 3 was not run.",
         printed="one\n\n  \ntwo  \n",
     )
     fault = fault_of(raised, "run", CALL)
@@ -46,6 +47,7 @@ def test_a_message_has_its_parts_in_a_fixed_order():
         "    with x = float32[2, 3], mask = None",
         "mask is None there, as is an argument that was left out, or what a function without a "
         "return gives.",
+        "The cell 3 was not run.",
         CALLED,
         "Printed just before:",
         "    | one",

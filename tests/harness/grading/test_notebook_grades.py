@@ -72,12 +72,13 @@ def test_the_message_about_a_cell_that_raised_names_its_line(
 
 
 def test_magics_and_commands_that_are_not_run_are_noted(judge: GradingJob, tmp_path: Path) -> None:
-    """Each is noted once with its cell."""
+    """Each is noted once with its cell, and again at an adapter that is missing."""
     cells = ("%matplotlib inline\n!cp ../core.py .\n", "def run_count(x): return x.numel()")
     grade = graded(judge, tmp_path, *cells)
     assert grade.notes == ("Not run while it is graded: !cp ../core.py . (work.ipynb/cell 1).",)
     assert {test.message for test in grade.tests if test.status is Status.MISSING} == {
-        "run_double is not implemented yet"
+        "run_double is not implemented yet\n"
+        "Not run while it is graded: !cp ../core.py . (work.ipynb/cell 1)."
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Aspect, Status, Verdict, Visibility
 from grader.core.wire.calls import MAX_USES, Operand, Raised, Use
-from grader.sandbox.claims import Uses, redacted, without_places
+from grader.sandbox.claims import Uses, redacted, with_what_was_not_run, without_places
 from grader.sandbox.environment import Environment, in_words
 from tests.harness.conftest import TINY, write_files
 
@@ -144,6 +144,28 @@ def test_all_texts_of_an_exception_lose_their_folders(root):
     raised = redact(root, "KeyError", f"{root}/x", operands=(operand,), printed=f"at {root}/y")
     assert (raised.kind, raised.message, raised.printed) == ("KeyError", "x", "at y")
     assert [one.words for one in raised.operands] == ["'data.csv'"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "is_absence"),
+    [
+        (Raised("NameError", "x"), True),
+        (Raised("FileNotFoundError", "x"), True),
+        (Raised("KeyError", "x"), True),
+        (Raised("ValueError", "x"), False),
+        (Raised("NotImplementedError", "x", missing=True), True),
+    ],
+)
+def test_skipped_commands_are_told_where_something_is_missing(raised, is_absence):
+    """Three are shown, and the others counted."""
+    assert with_what_was_not_run(raised, ()) == raised
+    one = with_what_was_not_run(raised, ["!ls (cell 1)"]).not_run
+    assert one == ("Not run while it is graded: !ls (cell 1)." if is_absence else "")
+    three = with_what_was_not_run(raised, ["a", "b", "c"]).not_run
+    five = with_what_was_not_run(raised, ["a", "b", "c", "d", "e"]).not_run
+    if is_absence:
+        assert three == "Not run while it is graded: a, b, c."
+        assert five == "Not run while it is graded: a, b, c and 2 more."
 
 
 # --- Missing packages ----------------------------------------------------------------------------

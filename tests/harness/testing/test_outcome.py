@@ -235,11 +235,14 @@ CALL = Call("run_x", {})
         (Raised("print", "3.5"), CALL, Status.ERROR, "run_x raised an exception"),
         (Raised("NotImplementedError", "", missing=True), CALL, Status.MISSING,
          "run_x is not implemented yet"),
+        (Raised("NameError", "", missing=True, not_run="Not run: %cd."), CALL, Status.MISSING,
+         "run_x is not implemented yet\nNot run: %cd."),
         (Raised("SyntaxError", "no\n  way", FRAMES), None, Status.ERROR,
          "SyntaxError: no way (b.py:7)"),
         (Raised("KeyError", ""), None, Status.ERROR, "KeyError"),
         (Raised("KeyError", "x" * 400), None, Status.ERROR, f"KeyError: {'x' * 300}"),
-        (Raised("NameError", "x"), None, Status.ERROR, "NameError: x"),
+        (Raised("NameError", "x", not_run="Not run: %cd."), None, Status.ERROR,
+         "NameError: x\nNot run: %cd."),
     ],
 )  # fmt: skip
 def test_a_verdict_repeats_nothing_that_a_call_said(raised, call, status, message):
