@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 from grader.core.assignment import Settings
 from grader.core.explanation import explained
-from grader.core.verdict import Grade, Verdict
+from grader.core.verdict import Grade
 from grader.grading.job.client import Follow, JobClient
 from grader.grading.options import Task
 from grader.intake.entry import Entry
@@ -30,10 +29,9 @@ class GradingJob:
         entry: Entry,
         submission_hash: str,
         follow: Follow | None = None,
-        kept: Sequence[Verdict] = (),
     ) -> Grade:
         """Returns the grade of a submission with its explanations."""
-        grade = self.judge.grade(Task(entry, 0, submission_hash, "", tuple(kept)), follow)
+        grade = self.judge.grade(Task(entry, 0, submission_hash, ""), follow)
         return explained(grade, self.explainer.explain(entry, grade))
 
     def close(self) -> None:
