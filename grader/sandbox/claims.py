@@ -101,7 +101,21 @@ def without_places(text: str, root: Path, scratch: Path) -> str:
     names = _names(root, scratch)
     for folder in sorted(names, key=len, reverse=True):
         text = text.replace(f"{folder}/", names[folder]).replace(folder, names[folder] or ".")
-    return _GIVEN.sub("…/", text)
+    return _GIVEN.sub("…/", _without_beginning(text, scratch))
+
+
+def _without_beginning(text: str, folder: Path) -> str:
+    """Returns a text without the beginnings of a folder's path at which something was cut off.
+
+    An ellipsis may follow such a beginning: a list shows several texts that were cut.
+    """
+    shortest = len(str(Path(*folder.parts[:3])))
+    for length in range(len(str(folder)), shortest - 1, -1):
+        beginning = str(folder)[:length]
+        if text.endswith(beginning):
+            text = f"{text}…"
+        text = text.replace(f"{beginning}…", "…")
+    return text
 
 
 def _is_refusal(raised: Raised) -> bool:

@@ -1,14 +1,20 @@
-"""Imports a submission as its author did at home, inside the worker."""
+"""Imports a submission as its author did at home, inside the worker.
+
+A file may end early, with `exit()` or where it asks for input: its definitions up to there count.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.abc
 import importlib.machinery
+import linecache
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -17,13 +23,52 @@ from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
 from grader.worker.exceptions.raising import describe_exception
 from grader.worker.notebook import Cells, install
-from grader.worker.observing.lines import WorkplaceFinder, make_workplace
+from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
 from grader.worker.packages import Folders, Spec, make_room
 from grader.worker.performing import seed_generators
 from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
 
 # What every worker has loaded only because many submissions import it.
 _WARM = ("beartype", "einops", "jaxtyping")
+_LONGEST_SOURCE = 60
+# Only `input()` raises an EOFError with this message.
+_END_OF_INPUT = "EOF when reading a line"
+
+
+def _early_ends(root: Path) -> list[BaseException]:
+    """Makes files of the submission keep their definitions when they exit or ask for input.
+
+    Returns a list that collects the exceptions which end them.
+    """
+    endings: list[BaseException] = []
+    execute = importlib.machinery.SourceFileLoader.exec_module
+
+    def exec_module(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
+        try:
+            execute(loader, module)
+        except (SystemExit, EOFError) as ended:
+            is_end = isinstance(ended, SystemExit) or ended.args == (_END_OF_INPUT,)
+            if not is_end or own_file(str(module.__file__), root) is None:
+                raise
+            endings.append(ended)
+
+    loader_kind: Any = importlib.machinery.SourceFileLoader
+    loader_kind.exec_module = exec_module
+    return endings
+
+
+def _unreached_code(ended: BaseException, root: Path) -> str:
+    """Returns in words which code did not run, with the line that ended the file."""
+    own = [
+        (file, frame.lineno or 0, frame.filename)
+        for frame in traceback.extract_tb(ended.__traceback__)
+        if (file := own_file(frame.filename, root)) is not None
+    ]
+    if not own:
+        return "what follows an exit"
+    file, line, path = own[-1]
+    source = linecache.getline(path, line).strip()[:_LONGEST_SOURCE]
+    return f"what follows {source} ({file}:{line})"
 
 
 class EngineBlocker(importlib.abc.MetaPathFinder):
@@ -79,7 +124,7 @@ def load(
         sys.modules.pop(name, None)
     importlib.invalidate_caches()
     make_room(own_paths, (*preloaded, *_WARM))
-    problem, functions = None, {}
+    problem, functions, endings = None, {}, _early_ends(root)
     # Every zygote's generators begin differently. Torch's keep the seed that they have at home.
     seed_generators(torch.initial_seed())
     try:
@@ -89,10 +134,13 @@ def load(
             for name, value in list(names.items())
             if is_adapter(name) and callable(value)
         }
+        if endings and not functions:
+            raise endings[0]
     except BaseException as exception:  # a submission may raise anything at all
         problem = describe_exception(exception, root)
     finally:
         stubs.begin_use()
+    unreached = dict.fromkeys(_unreached_code(one, root) for one in endings)
     failed = [] if problem else [*cells.failed.values()][:MAX_CELL_ERRORS]
     return functions, ImportReport(
         adapters=tuple(sorted(functions)),
@@ -100,7 +148,7 @@ def load(
         cell_errors=tuple(describe_exception(error, root) for error in failed),
         uses=(),
         absent=tuple(stubs.names),
-        not_run=shell.not_run if shell else (),
+        not_run=(*(shell.not_run if shell else ()), *unreached),
     )
 
 

@@ -311,9 +311,15 @@ def _default_swaps(old: object, new: object) -> Iterator[Swap]:
 def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
     for name, value in vars(new).items():
         held = vars(old).get(name)
-        if isinstance(value, FunctionType):
+        if isinstance(value, staticmethod):  # as the `__new__` that is made for a named tuple
+            unbound = held.__func__ if isinstance(held, staticmethod) else held
+            yield from _default_swaps(unbound, value.__func__)
+        elif isinstance(value, FunctionType):
             yield from _default_swaps(held, value)
-        elif name in vars(old) and isinstance(value, _PLAIN):
+        elif name in vars(old) and (
+            # A `_tuplegetter` reads a field of a named tuple.
+            isinstance(value, _PLAIN) or type(value).__name__ == "_tuplegetter"
+        ):
             yield Swap.of_attribute(old, name, value)
 
 

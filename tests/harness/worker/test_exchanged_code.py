@@ -66,6 +66,8 @@ def test_parts_of_a_file_have_their_lines_and_the_names_that_they_read():
         ("A = 3\nB = A * 2\ndef run_x(x): return x * B\n", [("3", "4")], 8),
         ("A = 3\ndef f(x, by=A): return x * by\ndef run_x(x): return f(x)\n", [("3", "4")], 4),
         ("def f(x, *, by=3): return x * by\ndef run_x(x): return f(x)\n", [("3", "4")], 4),
+        ("class K:\n    @staticmethod\n    def f(x, by=3): return x * by\n"
+         "def run_x(x): return K.f(x)\n", [("by=3", "by=4")], 4),
         ("def f(x):\n    a = 1\n    b = 2\n    return x * (a + b)\ndef run_x(x): return f(x)\n",
          [("a = 1", "a = 3"), ("b = 2", "b = 5")], 8),
         ("def f(x): return x\ndef g(x): return x\ndef run_x(x): return f(x) * g(x)\n",

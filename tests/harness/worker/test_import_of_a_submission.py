@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.metadata
+import io
 import shutil
 import sys
 import textwrap
@@ -29,6 +30,8 @@ def interpreter(monkeypatch) -> Iterator[None]:
     before = dict(sys.modules)
     for name in ("path", "meta_path", "argv"):
         monkeypatch.setattr(sys, name, list(getattr(sys, name)))
+    loader = importlib.machinery.SourceFileLoader
+    monkeypatch.setattr(loader, "exec_module", loader.exec_module)
     monkeypatch.chdir(Path.cwd())
     yield
     for name in set(sys.modules) - set(before):
@@ -126,11 +129,43 @@ def test_an_exception_at_the_import_is_the_problem(loaded):
     assert [(one.file, one.line) for one in report.problem.frames] == [("of_a_student.py", 2)]
 
 
-@pytest.mark.parametrize("raised", ["SystemExit", "EOFError", "KeyboardInterrupt"])
-def test_an_early_end_is_the_problem(loaded, raised):
-    """At home an import that exits fails too."""
-    functions, report = loaded({"of_a_student.py": f"def run_a(): pass\nraise {raised}\n"})
-    assert (functions, report.problem.kind) == ({}, raised)
+@pytest.mark.parametrize(
+    "end", ["exit()", "raise SystemExit(3)", "input()", "raise EOFError('EOF when reading a line')"]
+)
+def test_definitions_before_an_early_end_count(loaded, monkeypatch, end):
+    """The report names the line that ended the file."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    program = f"import helper\ndef run_a(): return helper.x\n{end}\ndef run_b(): pass\n"
+    helper = f"x = 1\n{end}\n"
+    functions, report = loaded({"of_a_student.py": program, "helper.py": helper})
+    assert (set(functions), functions["run_a"]()) == ({"run_a"}, 1)
+    notes = tuple(f"what follows {end} ({place})" for place in ("helper.py:2", "of_a_student.py:3"))
+    assert report.not_run == notes
+    assert report.problem is None
+
+
+def test_an_early_end_before_all_adapters_is_the_problem(loaded):
+    _, report = loaded({"of_a_student.py": "raise SystemExit(3)\ndef run_a(): pass\n"})
+    assert report.problem.kind == "SystemExit"
+
+
+@pytest.mark.parametrize(
+    "raised", ["EOFError('Ran out of input')", "EOFError", "KeyboardInterrupt"]
+)
+def test_another_exception_is_no_early_end(loaded, raised):
+    """`pickle` raises the same kind for a file that was cut off."""
+    _, report = loaded({"of_a_student.py": f"def run_a(): pass\nraise {raised}\n"})
+    assert report.problem.kind == raised.partition("(")[0]
+    assert report.not_run == ()
+
+
+def test_an_end_in_a_file_of_another_is_an_exception(loaded, tmp_path):
+    """An installed module that exits has not defined what it promises."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "of_another.py").write_text("raise SystemExit\n")
+    sys.path.append(str(tmp_path / "elsewhere"))
+    _, report = loaded({"of_a_student.py": "def run_a(): pass\nimport of_another\nx = 1\n"})
+    assert report.not_run == ("what follows import of_another (of_a_student.py:2)",)
 
 
 def test_the_engine_cannot_be_imported(loaded):

@@ -143,6 +143,14 @@ class By:
 def run_double(x):
     return x * By().by
 """,
+    "the fields of a named tuple": """
+import typing
+class By(typing.NamedTuple):
+    one: float = 1.0
+    by: float = 3
+def run_double(x):
+    return x * By().by
+""",
     "a cached table": """
 TABLES = {}
 def table(n):
