@@ -273,7 +273,7 @@ def test_trying_edits_restores_the_state_of_the_process(at_home):
     program = CACHED.replace("return TABLES", "print('seen')\n    return TABLES")
     printed = at_home(program, "--tb=no", "-p", "no:randomly")
     assert "tables 3, the same: {True}" in printed
-    assert "seen" not in printed.partition("tables 3")[0]
+    assert "\nseen" not in printed.partition("tables 3")[0]
 
 
 def test_warnings_of_edited_programs_are_not_shown(at_home):

@@ -131,7 +131,7 @@ def test_a_python_without_a_needed_package_is_reported_in_a_sentence(at_home, tm
 
 def test_a_line_that_raised_has_its_own_place_beside_that_of_the_line_to_change(at_home):
     """The headline names the line to change."""
-    printed = at_home("ones = torch.ones(2, 3)\nkept = ones.mT\nreturn x.add(kept * x.mT)").stdout
+    printed = at_home("ones = torch.ones(2, 3)\nkept = x.mT\nreturn x.add(kept * ones)").stdout
     assert "dimension 1 (assignment/__init__.py:5)\n" in printed
     _, at, source, *_ = example(printed, "test_doubles")
-    assert (at, source) == ("at assignment/__init__.py:6", "    return x.add(kept * x.mT)")
+    assert (at, source) == ("at assignment/__init__.py:6", "    return x.add(kept * ones)")
