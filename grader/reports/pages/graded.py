@@ -117,9 +117,8 @@ class ProblemCounts:
         """Adds a graded submission."""
         for cause in graded.causes:
             for exercise in cause.exercises:
-                known = (
-                    cause.mistake_of(exercise) or cause.mistake
-                )  # the root's, if none is its own
+                # The root's mistake, if the exercise has none of its own.
+                known = cause.mistake_of(exercise) or cause.mistake
                 if known is not None:
                     kind, name = self.mistakes, one_line(known.mistake)
                     told = ProblemCount(name, plain(known.explanation), plain(known.hint))
