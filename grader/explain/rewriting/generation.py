@@ -175,6 +175,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.BinOp: (operators.operations,),
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
+    ast.IfExp: (operators.choices,),
     ast.Name: (names.variables, names.targets),
     ast.Attribute: (
         names.variables,
@@ -186,6 +187,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         calls.dropped,
         calls.options,
         arguments.arguments,
+        slices.turned,
         slices.split,
         handed_on.arguments,
         arguments.range_bounds,
@@ -204,6 +206,6 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         statements.names_exchanged,
         names.likes,
     ),
-    ast.Expr: (statements.for_unused,),
+    ast.Expr: (statements.results, statements.for_unused),
     ast.Return: (statements.names_exchanged, names.likes),
 }

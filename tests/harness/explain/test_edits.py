@@ -174,6 +174,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("positions", "i = torch.arange(0, d_k, 2)", "i = torch.arange(0, d_k, 1)"),
         ("positions", "torch.arange(0, n).unsqueeze(1)", "torch.arange(1, n + 1).unsqueeze(1)"),
         ("positions", "total = 3 * d_in", "total = 4 * d_in"),
+        ("positions", "    k = rope(k, positions)", "    rope(k, positions)"),
         ("positions", "theta=10000.0", "theta=1000.0"),
         ("heads", "bias=False)\n        self.k_proj", "bias=True)\n        self.k_proj"),
     ],
@@ -254,6 +255,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("einops", "shares = scores.softmax(-1)", "shares = scores"),
     ],
     "layout": [
+        ("attention", "k.transpose(-2, -1)", "k.transpose(1, 2)"),
         ("heads", "x.transpose(1, 2)\n\n", "x\n\n"),
         ("heads", "x = x.transpose(1, 2)\n", "x = x.transpose(1, 3)\n"),
         ("heads", "q @ k.mT", "k @ q.mT"),
@@ -454,6 +456,13 @@ def test_a_sign_that_an_edit_adds_is_told_as_missing():
     source = "def f(n):\n    k = torch.arange(n // 2)\n    return torch.exp(2.0 * k / n)\n"
     subjects = {edit.line: edit.subject for edit in edits_of(source) if "sign" in edit.subject}
     assert subjects == {2: "a sign that is missing", 3: "a sign that is missing"}
+
+
+def test_the_branches_of_a_conditional_expression_are_swapped():
+    """The condition holds exactly when it should not."""
+    source = "def f(q, n, free):\n    mask = None if free else q.new_ones(n)\n    return mask\n"
+    swapped = "mask = q.new_ones(n) if free else None"
+    assert any(swapped in edit.applied(source) for edit in edits_of(source))
 
 
 @pytest.mark.parametrize("source", ["def f(:\n", "x = '\0'\n", "(" * 5000, ""])

@@ -117,6 +117,15 @@ def signs(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
     yield keep(setting, node, node.operand, kind, SLIP, subject)
 
 
+def choices(setting: Setting, node: ast.IfExp) -> Iterator[Draft]:
+    """Yields swapped branches of a conditional expression, only one of them, or a negated test."""
+    subject = "which value is used when the condition holds"
+    yield exchange(setting, node, (node.body, node.orelse), (1, 0), "branches", SLIP, subject)
+    for kept in (node.body, node.orelse):
+        yield keep(setting, node, kept, "condition-dropped", CHANGE, "a condition")
+    yield wrap(setting, node.test, "not ", "", "condition", SLIP, "a condition")
+
+
 def conditions(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields a negated or constant condition of an `if` or a `while`, or a check for None."""
     home = setting.home(node)

@@ -16,7 +16,7 @@ from grader.explain.rewriting.edit import (
     keep,
     put,
 )
-from grader.explain.rewriting.program.setting import TURNING, Setting, argument_of
+from grader.explain.rewriting.program.setting import TURNING, Setting, argument_of, integer
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import Nature
 
@@ -149,6 +149,32 @@ def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Dr
     if texts[:1] == ["..."] and "None" in texts:
         for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
             yield put(setting, index, ", ".join(["...", *tail]), "added-axis", CHANGE, subject)
+
+
+_PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
+
+
+def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Yields other axes of a transposition, and `.T` or `.mT` in its place."""
+    if callee(node) not in TURNING or len(node.args) < 2:
+        return
+    first, second = node.args[-2:]
+    own = (integer(first), integer(second))
+    pairs: list[tuple[str, str]] = list(_PAIRS)
+    if callee(node) in ("movedim", "moveaxis"):  # the order of their axes matters
+        pairs += [(after, before) for before, after in _PAIRS]
+        kept = {own}
+    else:
+        kept = {own, own[::-1]}
+    for pair in pairs:
+        if (int(pair[0]), int(pair[1])) not in kept:
+            span = (setting.outer_span(first).start, setting.outer_span(second).end)
+            piece = Replacement(*span, ", ".join(pair))
+            subject = "the axes that a transposition swaps"
+            is_from_front = all(axis is not None and axis >= 0 for axis in own)
+            if is_from_front and pair[0].startswith("-"):
+                subject += ", and from which end they are counted"
+            yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0])
 
 
 def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:

@@ -16,6 +16,18 @@ _MOST = 3
 _PART = re.compile(r"[^\W_]+")
 
 
+def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
+    """Yields a discarded value, assigned to a tensor that it is computed from."""
+    if not isinstance(node.value, ast.Call):
+        return
+    start, names = setting.span(node).start, setting.scopes.names(node)
+    used = dict.fromkeys(one.id for one in ast.walk(node.value) if isinstance(one, ast.Name))
+    tensors = [name for name in used if (names.nature(name) or Nature.OTHER).is_tensor]
+    for target in tensors[:_MOST]:
+        piece = Replacement(start, start, f"{target} = ")
+        yield Draft("result", SLIP, "a result that is never used", node, (piece,), start)
+
+
 def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     """Yields `q = f(q); k = f(k)` for `q = f(q)`."""
     match node:
