@@ -32,8 +32,8 @@ def suite_hash(assignment: Assignment, exercises: Collection[str] = ()) -> str:
     """Returns a hash of all that grades depend on except the submission and the options.
 
     The first half covers the parts that explanations depend on as well. These are the contract, the
-    references, the files beside the tests' modules, and the grader itself. The second half covers
-    the modules and the points, of all exercises or of those that are given.
+    references, the tests, and the grader itself. The second half covers the points, of all
+    exercises or of those that are given.
     """
     from importlib.metadata import version  # only a batch needs it, which takes longer
 
@@ -48,17 +48,17 @@ def suite_hash(assignment: Assignment, exercises: Collection[str] = ()) -> str:
     # No judge's verdict depends on the fixture files for students.
     frozen = {file.parent / "fixtures" / f"{file.stem}.safetensors" for file in modules}
     frozen.add(assignment.public_tests / "fixtures" / "slips.json")
-    shared, own = hashlib.sha256(), hashlib.sha256()
+    shared = hashlib.sha256()
     for file in files:
         if file not in frozen and file != root / "pyproject.toml":
-            _add(own if file in modules else shared, root, file)
+            _add(shared, root, file)
     for file in source_files(engine):
         _add(shared, engine, file)
     shared.update(json.dumps(_settings(root), sort_keys=True, default=str).encode())
     shared.update(f"{version('torch')} {platform.python_version()}".encode())
     points = [item for item in assignment.points.items() if not exercises or item[0] in exercises]
-    own.update(json.dumps(points).encode())
-    return shared.hexdigest()[:_HALF] + own.hexdigest()[:_HALF]
+    worth = hashlib.sha256(json.dumps(points).encode())
+    return shared.hexdigest()[:_HALF] + worth.hexdigest()[:_HALF]
 
 
 def is_explained_alike(one: str, other: str) -> bool:

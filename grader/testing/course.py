@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import graphlib
 import importlib
 import importlib.util
@@ -72,20 +71,15 @@ AND = " + "
 class Foundations:
     """The exercises that each exercise may build on, likeliest first, and mistakes' variants.
 
-    Variants are functions that make a mistake, by exercise; `combined` returns those that make two
-    mistakes at once.
+    Variants are functions that make a mistake, by exercise.
     """
 
     builds_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     mistakes: Mapping[str, Mapping[str, Variants]] = field(default_factory=dict)
-    combined: Callable[[str, str], Mapping[str, Variants]] = lambda _one, _other: {}
 
     def variants(self, mistake: str, exercise: str) -> Variants:
-        """Returns the functions that make the named mistake, or two mistakes, in an exercise."""
-        if mistake in self.mistakes:
-            return self.mistakes[mistake].get(exercise, ())
-        one, _, other = mistake.partition(AND)
-        return self.combined(one, other).get(exercise, ())
+        """Returns the functions that make the named mistake in an exercise."""
+        return self.mistakes.get(mistake, {}).get(exercise, ())
 
     def sharing_with(self, exercise: str) -> set[str]:
         """Returns the exercises that may run an exercise's code.
@@ -124,13 +118,7 @@ def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
         _require_no_circle(builds_on)
         if not builds_on:
             return Foundations()
-        known = {one.id: one for one in module.MISTAKES}
-        combined = getattr(module, "combined", None)
-        variants = {name: one.variants for name, one in known.items()}
-        if combined is None:
-            return Foundations(builds_on, variants)
-        together = functools.cache(lambda one, other: combined(known[one], known[other]))
-        return Foundations(builds_on, variants, together)
+        return Foundations(builds_on, {one.id: one.variants for one in module.MISTAKES})
 
 
 def in_building_order(

@@ -11,7 +11,7 @@ from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
 from grader.explain.repair.ignored import ignored
-from grader.explain.repair.questions import CheckedCall, fails_by_dtype
+from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
 
@@ -55,7 +55,6 @@ class ExerciseRepair:
         self._doubted: set[str] = set()
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
-        self._by_dtype = False
 
     def attempts(self, asked: Mapping[str, Sequence[CheckedCall]]) -> Iterator[RepairAttempt]:
         """Yields one attempt per wrong exercise, except those that an earlier choice fixes too.
@@ -76,7 +75,6 @@ class ExerciseRepair:
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
             attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
-            self._by_dtype = fails_by_dtype(own)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
@@ -141,9 +139,10 @@ class ExerciseRepair:
         """
 
         def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
-            told = [one for one in repairs if not (self._by_dtype and self._is_of_size(one.made))]
+            told = [one for one in repairs if not (by_dtype and self._is_of_size(one.made))]
             return chosen(told, self._sources)
 
+        by_dtype = search.fails_by_dtype
         return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 
     def _is_of_size(self, made: FileEdit) -> bool:

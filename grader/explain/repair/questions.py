@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy
@@ -144,24 +144,18 @@ def _counts(value: torch.Tensor) -> bool:
     return value.dtype != torch.bool and bool((value == in_order).all())
 
 
-def fails_by_dtype(calls: Sequence[CheckedCall]) -> bool:
-    """Returns whether all wrong calls have floats of dtypes that no right call has."""
-    right = {dtype for one in calls if one.right for dtype in _dtypes(one.question)}
-    wrong = [set(_dtypes(one.question)) for one in calls if not one.right]
-    return bool(right) and all(own and own.isdisjoint(right) for own in wrong)
-
-
 def _is_of_dtype(question: Question, answer: torch.Tensor) -> bool:
     """Returns whether an answer has the dtype of an input, if both are of floating point.
 
     The dtypes of tensors within a tuple, list or dict are not known.
     """
-    asked = _dtypes(question)
+    asked = dtypes_of(question)
     has_dtype = answer.is_floating_point() and not is_row(answer)
     return not (asked and has_dtype) or answer.dtype in asked
 
 
-def _dtypes(question: Question) -> list[torch.dtype]:
+def dtypes_of(question: Question) -> list[torch.dtype]:
+    """Returns the dtypes of a call's inputs of floating point."""
     return [
         value.dtype
         for value in question.call.arguments.values()

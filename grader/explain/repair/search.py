@@ -12,7 +12,13 @@ import torch
 
 from grader.core.wire.trials import KINDS, MAX_EDITS, Outcomes, Passed, TextChange, Trials
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.repair.questions import CheckedCall, in_turn, is_answer, telling
+from grader.explain.repair.questions import (
+    CheckedCall,
+    dtypes_of,
+    in_turn,
+    is_answer,
+    telling,
+)
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of
@@ -185,6 +191,13 @@ class Search:
         self.tried = 0
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
+
+    @property
+    def fails_by_dtype(self) -> bool:
+        """Returns whether all wrong calls have floats of dtypes that no right call has."""
+        right = {dtype for one in self._right for dtype in dtypes_of(one.question)}
+        wrong = [{*dtypes_of(one.question)} for one in self._wrong]
+        return bool(right) and all(own and own.isdisjoint(right) for own in wrong)
 
     def chosen(
         self,

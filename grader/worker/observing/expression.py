@@ -10,10 +10,9 @@ import functools
 import inspect
 import itertools
 import linecache
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, TracebackType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
 import numpy
@@ -27,7 +26,6 @@ _HEAD_FIELDS = ("test", "iter", "items", "subject")
 _UNKNOWN = object()
 
 Node = ast.expr | ast.stmt
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def expression_and_statement(trace: TracebackType) -> Iterator[Sequence[Node]]:
@@ -71,43 +69,6 @@ def _head(statement: ast.stmt) -> list[Node]:
         for part in (entry if isinstance(entry, list) else [entry])
         if isinstance(part, ast.expr | ast.withitem)
     ]
-
-
-def definition_of(code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Returns the definition of a function, which begins with its decorators."""
-    for node in ast.walk(syntax_of(code.co_filename)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            if first <= code.co_firstlineno <= node.lineno:
-                return node
-    return None
-
-
-def stores_of(name: str, code: CodeType) -> list[ast.Name | ast.MatchAs | ast.MatchStar]:
-    """Returns the parts of a function, and of functions within it, that set a name."""
-    return [
-        node
-        for node in ast.walk(definition_of(code) or ast.Module([], []))
-        if (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store))
-        or (isinstance(node, ast.MatchAs | ast.MatchStar) and node.name == name)
-    ]
-
-
-def returns_of(code: CodeType) -> list[ast.Return]:
-    """Returns the return statements of a function, without those of functions within it."""
-    defined = definition_of(code)
-    inner = walk_without(defined, _SCOPES) if isinstance(defined, ast.FunctionDef) else ()
-    return [node for node in inner if isinstance(node, ast.Return)]
-
-
-def walk_without(outer: ast.AST, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.AST]:
-    """Yields the nodes of some code, without the parts of nodes of these kinds within it."""
-    left = deque([outer])
-    while left:
-        node = left.popleft()
-        yield node
-        if node is outer or not isinstance(node, kinds):
-            left += ast.iter_child_nodes(node)
 
 
 def dotted_name(node: ast.AST) -> list[str] | None:

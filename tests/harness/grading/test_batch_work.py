@@ -263,9 +263,9 @@ def test_a_file_of_results_that_was_removed_is_written_again(course):
 
 
 def test_words_stay_where_the_same_tests_went_wrong(course):
-    """All tests run again after one of them changed."""
+    """All tests run again after an exercise became worth more."""
     course.batch()
-    course.change("tests/public/test_tiny.py", "The numbers are counted", "They are counted")
+    course.change("pyproject.toml", "run_double = 4", "run_double = 5")
     batch, results = course.batch()
     assert course.graded == ["alice", "bob", "carol"]
     assert (batch.kept, batch.is_regrade) == (0, True)
@@ -275,7 +275,11 @@ def test_words_stay_where_the_same_tests_went_wrong(course):
 
 @pytest.mark.parametrize(
     ("part", "old", "new"),
-    [("adapters.py", "... n", "... m"), ("solutions/__init__.py", "2 * x", "x + x")],
+    [
+        ("adapters.py", "... n", "... m"),
+        ("solutions/__init__.py", "2 * x", "x + x"),
+        ("tests/public/test_tiny.py", "The numbers are counted", "They are counted"),
+    ],
 )
 def test_words_are_new_after_a_change_that_they_depend_on(course, part, old, new):
     course.batch()

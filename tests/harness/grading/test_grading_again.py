@@ -18,36 +18,22 @@ from tests.harness.conftest import RIGHT, TINY, write_files
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[3]
-DOUBLE = """
+MODULE = """
     from grader.testing import assert_matches, exercise
 
-    @exercise("run_double")
-    def test_doubles(student, reference, draw):
-        '''Every number is doubled.'''
+    @exercise("run_{0}")
+    def test_{0}s(student, reference, draw):
+        '''The plain case.'''
         x = draw(2, 3)
         assert_matches(student(x), reference(x))
 
-    @exercise("run_double", aspect="generality")
-    def test_doubles_more(student, reference, draw):
+    @exercise("run_{0}", aspect="generality")
+    def test_{0}s_more(student, reference, draw):
         '''Of another size, too.'''
         x = draw(4)
         assert_matches(student(x), reference(x))
     """
-COUNT = """
-    from grader.testing import assert_matches, exercise
-
-    @exercise("run_count")
-    def test_counts(student, reference, draw):
-        '''The numbers are counted.'''
-        x = draw(2, 3)
-        assert_matches(student(x), reference(x))
-
-    @exercise("run_count", aspect="generality")
-    def test_counts_more(student, reference, draw):
-        '''However many there are.'''
-        x = draw(5)
-        assert_matches(student(x), reference(x))
-    """
+DOUBLE, COUNT = MODULE.format("double"), MODULE.format("count")
 # Wrong in both exercises, by a mistake that the catalogue has for both.
 ZEROED = "def run_double(x):\n    return 0 * x\n\ndef run_count(x):\n    return 0\n"
 RIGHTLY, WRONGLY = "alice", "bob"
@@ -99,8 +85,8 @@ def marked(grade: Grade) -> set[bool]:
 
 @pytest.mark.process
 def test_an_explanation_is_kept_where_no_verdict_changed(tmp_path: Path) -> None:
-    """A test changed: each submission is graded again, and the same tests fail as before."""
-    before, after = changed_by(tmp_path, DOUBLE_FILE, "draw(2, 3)", "draw(3, 2)")
+    """An exercise is worth more: each submission is graded again, and the same tests fail."""
+    before, after = changed_by(tmp_path, "pyproject.toml", "run_double = 4", "run_double = 5")
     for name in (RIGHTLY, WRONGLY):
         assert after[name].suite_hash != before[name].suite_hash
     assert marked(after[WRONGLY]) == {True}
@@ -113,13 +99,14 @@ def test_an_explanation_is_kept_where_no_verdict_changed(tmp_path: Path) -> None
     [
         (RIGHTLY, (COUNT_FILE, "reference(x))", "reference(x) + 1)")),
         (WRONGLY, ("solutions/__init__.py", "2 * x", "x + x")),
+        (WRONGLY, (DOUBLE_FILE, "draw(2, 3)", "draw(3, 2)")),
     ],
-    ids=["verdict", "reference"],
+    ids=["verdict", "reference", "inputs"],
 )
 def test_an_explanation_is_new_where_it_may_differ(
     tmp_path: Path, name: str, change: tuple[str, ...]
 ) -> None:
-    """Another verdict, or another reference: the words are told anew."""
+    """Words hold numbers of the call: another reference or other inputs make them untrue."""
     _, after = changed_by(tmp_path, *change)
     assert marked(after[name]) == {False}
     assert all(grade.unexplained is None for grade in after.values())
@@ -128,7 +115,7 @@ def test_an_explanation_is_new_where_it_may_differ(
 @pytest.mark.parametrize(
     ("part", "old", "new", "is_new", "is_told_anew"),
     [
-        (DOUBLE_FILE, "draw(4)", "draw(5)", True, False),
+        (DOUBLE_FILE, "draw(4)", "draw(5)", True, True),
         ("pyproject.toml", "run_double = 4", "run_double = 5", True, False),
         ("pyproject.toml", 'name = "tiny"', 'name = "tiny" # short', False, False),
         ("pyproject.toml", 'name = "tiny"', 'name = "tiny"\npreload = ["numpy"]', False, False),
@@ -142,7 +129,7 @@ def test_an_explanation_is_new_where_it_may_differ(
 def test_a_change_of_what_grades_depend_on_changes_the_hash(
     tmp_path: Path, part: str, old: str, new: str, is_new: bool, is_told_anew: bool
 ) -> None:
-    """Explanations depend on all but the tests' modules and the points."""
+    """Explanations depend on all but the points."""
     course = Course(tmp_path).write({})
     write_files(course.root, {"solutions/.DS_Store": "3\n"})
     before = course.hash()

@@ -13,7 +13,6 @@ import pytest
 from grader.core.assignment import BadAssignment
 from grader.core.verdict import Aspect
 from grader.testing.course import (
-    AND,
     Foundations,
     course_code,
     load_contract,
@@ -86,10 +85,6 @@ def test_what_exercises_build_on_is_read_with_the_mistakes(tmp_path):
     assert found.shared("run_double", "run_double")[:2] == ["tripled", "shifted"]
     assert [one(1) for one in found.variants("tripled", "run_double")] == [3, 4]
     assert found.variants("tripled", "run_count") == ()
-    together = found.variants(f"tripled{AND}rows-counted", "run_double")
-    assert [one(1) for one in together] == [7]
-    assert found.variants(f"tripled{AND}rows-counted", "run_count") == ()
-    assert found.variants(f"rows-counted{AND}tripled", "run_double") == ()
 
 
 @pytest.mark.parametrize("mistakes", [None, textwrap.dedent(MISTAKES), "BUILDS_ON = {}"])
@@ -97,15 +92,8 @@ def test_a_course_may_build_on_nothing(tmp_path, mistakes):
     """The module of mistakes may be missing too."""
     found = load_foundations(a_course(tmp_path, mistakes), BOTH)
     assert (found.builds_on, found.mistakes) == ({}, {})
-    assert found.variants(f"a{AND}b", "run_double") == ()
+    assert found.variants("a", "run_double") == ()
     assert load_foundations(tmp_path / "assignment", BOTH) == Foundations()
-
-
-def test_mistakes_need_not_be_known_together(tmp_path):
-    mistakes = textwrap.dedent(MISTAKES).partition("def combined")[0] + BUILDS_ON
-    found = load_foundations(a_course(tmp_path, mistakes), BOTH)
-    assert found.variants(f"tripled{AND}rows-counted", "run_double") == ()
-    assert found.builds_on
 
 
 @pytest.mark.parametrize(

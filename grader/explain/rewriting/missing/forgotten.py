@@ -18,7 +18,6 @@ from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import names_in
 from grader.explain.rewriting.program.vocabulary import Nature
 
-_MOST = 3
 _NEVER_USED = "`{}`, which is never used"
 _TERMS = (
     (" + ", ""),
