@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import torch
-
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped, parts
@@ -148,37 +146,6 @@ def call_of(steps: Sequence[Step], adapter: str) -> Call:
     call = steps[place]
     before, then = tuple(steps[:place]), tuple(steps[place + 1 :])
     return Call(call.name, call.keywords, before=before, then=then)
-
-
-def is_untouched(value: torch.Tensor, step: Step | None, steps: Sequence[Step]) -> bool:
-    """Returns whether a step read a gradient that is still as the test had set it."""
-    if step is None or step.doing is not Doing.READ or step.name != "grad":
-        return False
-    was = _gradient_set(steps, step.on)
-    return isinstance(was, torch.Tensor) and same_values(was, value)
-
-
-def _gradient_set(steps: Sequence[Step], parameter: int) -> Value:
-    """Returns the latest gradient that the test had set of a parameter, if it did."""
-    for one in reversed(steps):
-        is_there = one.doing is Doing.WRITE and one.name == "grad"
-        if is_there and _is_same_parameter(steps, one.on, parameter):
-            return one.positional[0]
-    made = steps[parameter]
-    is_made = made.doing is Doing.MAKE and made.name == "parameter"
-    return made.positional[1] if is_made else None
-
-
-def _is_same_parameter(steps: Sequence[Step], one: int, other: int) -> bool:
-    """Returns whether two steps gave one parameter: a module gives it as often as it is asked."""
-    if one == other:
-        return True
-    both = steps[one], steps[other]
-    # Other steps may hold tensors, which have no single truth value to compare by.
-    if any(step.doing is not Doing.CALL or step.name != "get_parameter" for step in both):
-        return False
-    first, second = both
-    return first.on == second.on and first.positional == second.positional
 
 
 # A remark for exceptions in the second half.

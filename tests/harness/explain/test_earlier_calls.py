@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +18,7 @@ from grader.core.wire.trials import Trials
 from grader.explain.repair import earlier_calls
 from grader.explain.repair.earlier_calls import SAID, dependence
 from grader.explain.repair.questions import CheckedCall
-from grader.testing.differences import Conversion
-from grader.testing.outcome import Question, Returned, observing
+from grader.testing.outcome import Question
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
@@ -255,21 +253,6 @@ def test_a_test_with_a_call_that_is_wrong_even_if_it_comes_first_is_not_reported
     found = dependence({}, bench, asked, [call] * 3)
     assert found.tests == {"test_alone"}
     assert found.right_first == {*places[:2]}
-
-
-@pytest.mark.unit
-def test_a_result_dtype_is_compared_with_the_inputs_or_the_default_dtype():
-    """Where no input has a floating dtype, the result must have torch's default dtype."""
-    made = Returned(torch.zeros(2, dtype=torch.float64), (), torch.float32, lambda _: None)
-    for returned, said in (
-        (made, "the inputs are float32: it must stay float32"),
-        (replace(made, by_inputs=False), "the result is float64, and must be float32"),
-    ):
-        with observing() as observations:
-            observations.returned.append(returned)
-            conversion = Conversion.of(returned.tensor, returned.tensor)
-        assert conversion is not None
-        assert said in "".join(conversion.in_words("the result"))
 
 
 def test_harmless_state_does_not_hide_a_wrong_line(grade):
