@@ -15,7 +15,8 @@ from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
-from grader.worker.marshalling import ANEW, same_values
+from grader.worker.marshalling import ANEW
+from grader.worker.performing import alike
 
 _MAKING = (Doing.MAKE, Doing.ASK)
 
@@ -152,13 +153,13 @@ def call_of(steps: Sequence[Step], adapter: str) -> Call:
 REMARK = "By then your program had been imported again: only the file was left of what was saved."
 
 
+@dataclass(frozen=True, slots=True)
 class TwoProcesses:
     """A call whose script hands a file on, in the step number `place`."""
 
-    def __init__(self, call: Call, steps: Sequence[Step], place: int) -> None:
-        self._call = call
-        self._steps = steps
-        self._place = place
+    _call: Call
+    _steps: Sequence[Step]
+    _place: int
 
     @property
     def first(self) -> Call:
@@ -171,8 +172,7 @@ class TwoProcesses:
         """Returns whether another call has the same steps in the first process."""
         if other is None or other._place != self._place:
             return False
-        pairs = zip(self._steps[: self._place], other._steps, strict=False)
-        return all(one is same or _are_same(one, same) for one, same in pairs)
+        return all(map(alike, self._steps[: self._place], other._steps))
 
     def second(self, content: Value) -> Call:
         """Returns the call for the second process, whose steps begin with the file."""
@@ -193,17 +193,8 @@ def in_two_processes(call: Call) -> TwoProcesses | None:
     """Returns the halves of a call whose script hands a file on; None if it does not."""
     if not any(_hands_on(step) for step in (*call.before, *call.then)):
         return None
-    steps = call.steps
-    return TwoProcesses(
-        call, steps, max(place for place, one in enumerate(steps) if _hands_on(one))
-    )
-
-
-def _are_same(one: Step, other: Step) -> bool:
-    bare, same = (replace(step, positional=(), keywords={}) for step in (one, other))
-    return bare == same and same_values(
-        (one.positional, one.keywords), (other.positional, other.keywords)
-    )
+    place = max(place for place, one in enumerate(call.steps) if _hands_on(one))
+    return TwoProcesses(call, call.steps, place)
 
 
 def _hands_on(step: Step) -> bool:
