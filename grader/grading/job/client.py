@@ -21,8 +21,8 @@ from grader.core.explanation import Words
 from grader.core.names import CPU
 from grader.core.points import WISH
 from grader.core.processes import signal_name
-from grader.core.text import read
 from grader.core.verdict import Grade, Status, Verdict
+from grader.core.wire.records import read
 from grader.grading.job.lines import (
     COMMAND,
     JobProcess,

@@ -21,8 +21,8 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from grader.core.wire.calls import MAX_BIASES
-from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Line, Record
+from grader.core.wire.calls import MAX_BIASES, MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
+from grader.core.wire.records import Line
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST_LAYERS = 20

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from grader.core.wire.calls import MAX_USES, Call, Traced, Use
-from grader.core.wire.records import MAX_DEPTH
+from grader.core.wire.calls import MAX_DEPTH, MAX_USES, Call, Traced, Use
 from grader.core.wire.trials import KINDS
 from grader.worker.observing.lines import LineFollower, OwnLines
 from grader.worker.observing.watching import CallWatch, _loaded
