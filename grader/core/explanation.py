@@ -157,11 +157,11 @@ def lack_in_words(missing: str) -> str:
     return f"The explanation is incomplete, which does not affect the grade: {missing}."
 
 
-def needs_words(grade: Grade, names_matter: bool) -> bool:
-    """Returns whether a grade needs words; `names_matter` if the assignment forbids names."""
+def needs_words(grade: Grade) -> bool:
+    """Returns whether a grade has a test whose outcome can be explained."""
     if grade.status is GradeStatus.NOT_GRADED:
         return False
-    return names_matter or any(test.status is not Status.PASSED for test in grade.tests)
+    return any(test.status is not Status.PASSED for test in grade.tests)
 
 
 def explained(grade: Grade, words: Words) -> Grade:
