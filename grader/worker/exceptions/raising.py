@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import difflib
 import linecache
@@ -18,7 +17,6 @@ from grader.core.wire.calls import MAX_MESSAGE, Frame, Raised
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
     called_by,
-    expression_and_statement,
     function_behind,
     signature_in_words,
 )
@@ -67,7 +65,6 @@ def _has_attribute(itself: object, name: str) -> bool:
 
 
 _MANY_KEYS = re.compile(r"( key\(s\) in state_dict: .{1000}).+")
-_EXPRESSION = 300
 _FRAMES = 20
 _FILES = 3
 # A debugger without a terminal gives up at the line after the one that called it.
@@ -100,7 +97,6 @@ def describe_exception(
         message="" if debugging else (_message(exception) + note)[:MAX_MESSAGE],
         frames=frames,
         missing=isinstance(exception, NotImplementedError) and is_deliberate,
-        expression=_attempted(lambda: _expression(raising) if raising else "", ""),
         operands=_attempted(lambda: operands_of(raising) if raising else (), ()),
         column=_attempted(lambda: _column(exception), 0),
         accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
@@ -154,13 +150,6 @@ def _is_of_null_bytes(exception: BaseException) -> bool:
     if isinstance(exception, SyntaxError):
         return exception.filename is None
     return isinstance(exception, ValueError) and exception.args == (_NULL_BYTES,)
-
-
-def _expression(trace: TracebackType) -> str:
-    """Returns the expression that raised; an empty text for a long one."""
-    nodes = next(expression_and_statement(trace), ())
-    text = ast.unparse(nodes[0]) if nodes else ""
-    return text if len(text) <= _EXPRESSION else ""
 
 
 def _accepts(

@@ -11,7 +11,6 @@ import torch
 
 from grader.core.wire.calls import Call, Frame, Operand, Raised
 from grader.explain.exceptions.explanation import KINDS, explanation_of, fault_of
-from grader.explain.exceptions.operation import Operation
 from grader.worker.performing import perform
 from tests.harness.marks import rest_slow
 
@@ -52,11 +51,10 @@ RAISED = [
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 1x3) (adapters.py:16)",
         "    return x @ y",
         "    with x = float32[2, 3], y = float32[1, 3]",
-        "(3 long) and the second to last of the right one (1 long)",
-        "as they are in y.transpose(-2, -1).",
+        "Here one is 3 long, the other 1. They fit if one is transposed: .transpose(-2, -1).",
         "The test called run_double(x=float32[2, 3]).",
     ),
-    ("return Net(5)(x, None)", "The layer takes vectors of 5 features, and these have 3."),
+    ("return Net(5)(x, None)", "the last of x and of the weight. Here", "one is 3 long, the other 5"),
     # Only the operation that raised counts; torch may report the transposed product.
     ("return nn.functional.linear(x, torch.ones(4, 3)) @ x", "one is 4 long, the other 2."),
     ("return nn.Parameter(x) @ torch.ones(7, 2, 4)", "one is 2 long, the other 3."),
@@ -65,12 +63,12 @@ RAISED = [
     (
         "q, k = x[None], x[None, :1]\nreturn q @ k",
         "with q = float32[1, 2, 3], k = float32[1, 1, 3]",
-        "as they are in k.transpose(-2, -1).",
+        "one is 3 long, the other 1.",
     ),
     (
         "table = torch.zeros(4)\nreturn x + table",
         "with x = float32[2, 3], table = float32[4]",
-        "Here axis -1 is 3 in one tensor and 4 in the other.",
+        "Here two axes that meet are 3 and 4 long.",
     ),
     (
         "heads = 2\nreturn x.view(2, heads, 3)",
@@ -79,14 +77,6 @@ RAISED = [
     ),
     ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless you pass keepdim=True."),
     ("d = 1\nreturn torch.exp(x) / torch.exp(x).sum(dim=d)", "unless you pass keepdim=True."),
-    (
-        "q = x[None]\nreturn q @ q.T",
-        ".T reverses all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps only the last two",
-    ),
-    (
-        "y = torch.ones(3, 5)\nreturn x * y",
-        "If a matrix product is meant, write @: * multiplies value by value.",
-    ),
     ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
     ("size = x.size\nreturn x / size", "size is a function that was not called"),
     ("n = 3\nreturn torch.sqrt(n) * x", "gets an int: of a plain number, math.sqrt gives the same"),
@@ -411,11 +401,3 @@ def test_hostile_exception_texts_are_explained_or_ignored():
             raised = Raised(name, text, frames, operands=operands, accepts=text[:500])
             explanation = explanation_of(raised)
             assert explanation is None or isinstance(explanation.sentence, str)
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize("expression", ["", "-" * 299 + "x", "(" * 299, "x @", "x; y", "\0"])
-def test_an_expression_invented_by_a_worker_is_ignored(expression):
-    """The explainer parses an invented expression without an error and learns nothing from it."""
-    operation = Operation.of(Raised("RuntimeError", "", expression=expression))
-    assert (operation.name, operation.operands, operation.shapes()) == ("", [], None)
