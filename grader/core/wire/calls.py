@@ -160,8 +160,8 @@ class Operand:
 class Raised:
     """An exception, as text. `frames` are the submission's own, innermost last.
 
-    The innermost frame gives the `expression` that raised, its `operands`, the column of a syntax
-    error (from 1), and for wrong arguments what the called function `accepts`.
+    The innermost frame gives the `operands` of the expression that raised. If the call's arguments
+    do not fit the function, the signature that the function `accepts` is there.
     `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
     The judge adds the output `printed` just before. Where it knows the cause better, it adds a
     `remark`. Where a name is missing, it adds the code that was `not_run` and may have defined it.
@@ -171,9 +171,7 @@ class Raised:
     message: Annotated[str, AtMost(MAX_MESSAGE)]
     frames: Annotated[tuple[Frame, ...], AtMost(20, last=True)] = ()
     missing: bool = False
-    expression: Annotated[str, OnOneLine(300)] = ""
     operands: Annotated[tuple[Operand, ...], AtMost(MAX_OPERANDS)] = ()
-    column: LineNumber = 0
     accepts: Annotated[str, OnOneLine(500)] = ""
     suggestion: Name = ""
     lacks: Name = ""
