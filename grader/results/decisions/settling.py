@@ -6,7 +6,6 @@ It also lists the effects of a decision: whose points it changed, and who reads 
 from __future__ import annotations
 
 import datetime
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -70,13 +69,6 @@ class Settling:
     taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsure: Mapping[str, str] = field(default_factory=dict)
     handed_in: Mapping[str, tuple[Author, ...]] = field(default_factory=dict)
-
-    @property
-    def digest(self) -> str:
-        """Returns a hash of all that is decided; settlings with one digest give the same points."""
-        aimed = [(one.decision, one.whom, one.exercise, sorted(one.tests)) for one in self.aimed]
-        said = repr((aimed, self.rule, sorted(self.times.items())))
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def untimed(self) -> tuple[str, ...]:
