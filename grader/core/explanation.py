@@ -165,14 +165,18 @@ def needs_words(grade: Grade) -> bool:
 
 
 def explained(grade: Grade, words: Words) -> Grade:
-    """Returns the grade with its words; outcomes and scores stay the same."""
-    tests = tuple(
-        test if (said := words.tests.get(test.id)) is None else test._replace(**said._asdict())
-        for test in grade.tests
-    )
+    """Returns the grade with its words; outcomes and scores stay the same.
+
+    Where the words measure nothing, the judge's measurement stands.
+    """
+    tests = list(grade.tests)
+    for place, test in enumerate(tests):
+        if (said := words.tests.get(test.id)) is not None:
+            measured = said.measurement or test.measurement
+            tests[place] = test._replace(**said._replace(measurement=measured)._asdict())
     return dataclasses.replace(
         grade,
-        tests=tests,
+        tests=tuple(tests),
         message=words.message or grade.message,
         evidence=words.evidence,
         unexplained=words.missing,
