@@ -29,7 +29,7 @@ from grader.worker.stub_packages import (
     silent_stub,
 )
 from grader.worker.stubs import SilentFinder, StubFinder, find_versions_of
-from grader.worker.uncompiled import Compiled, _as_it_is, load_no_compiler
+from grader.worker.uncompiled import _as_it_is, load_no_compiler
 
 pytestmark = pytest.mark.unit
 
@@ -386,7 +386,7 @@ def test_an_own_package_has_version_0(monkeypatch):
 
 
 def test_torch_compile_leaves_everything_as_it_is():
-    """It is called, or decorates with or without options; only a module is wrapped."""
+    """It is called, or decorates with or without options; a module is its own `_orig_mod`."""
 
     def double(x: Any) -> Any:
         return 2 * x
@@ -394,8 +394,11 @@ def test_torch_compile_leaves_everything_as_it_is():
     assert _as_it_is(double) is _as_it_is(fullgraph=True)(double) is double
     layer = torch.nn.Linear(1, 1)
     compiled = _as_it_is(layer, dynamic=True)
-    assert type(compiled) is Compiled
-    assert compiled._orig_mod is layer
+    assert compiled is compiled._orig_mod is layer
+    assert [*compiled.state_dict()] == ["weight", "bias"]
+    assert [*compiled.modules()] == [layer]
+    twin = copy.deepcopy(compiled)
+    assert twin is twin._orig_mod is not layer
 
 
 def test_functions_that_are_never_compiled_are_called_directly():
