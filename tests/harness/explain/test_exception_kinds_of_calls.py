@@ -59,10 +59,10 @@ def test_wrong_arguments_of_the_tests_are_explained_by_the_parameters(text, know
     "use", [lambda one: torch.softmax(one, -1), lambda one: torch.stack([one])]
 )
 def test_the_type_of_an_absent_name_says_that_it_is_not_installed(use):
-    """A type called Stub would tell a student nothing, and needs no advice on types."""
+    """A type called Stub would tell a student nothing."""
     with pytest.raises(TypeError) as caught:
         use(Stub("tools.make", Phase())(3))
-    assert str(caught.value).endswith(" tools.make (not installed)")
+    assert str(caught.value).endswith(" NotInstalled")
     assert sentence(f"TypeError: {caught.value}") is None
 
 
