@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any
+
+import pytest
 
 from grader.authoring.verification import answering
 from grader.core.assignment import BadAssignment
@@ -34,7 +35,6 @@ class References:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._codes: dict[str, CodeType] = {}
         folder = root / PACKAGE
         files = sorted(folder.rglob("*.py"))
         self._all = {_named(file, root): file for file in files}
@@ -48,61 +48,34 @@ class References:
         """Returns the file of a module, relative to the assignment's folder."""
         return self._all[module].relative_to(self._root).as_posix()
 
-    def code(self, module: str) -> CodeType:
-        """Returns the compiled code of a module without an edit."""
-        if module not in self._codes:
-            self._codes[module] = self.compiled(module, self.source(module))
-        return self._codes[module]
-
     def compiled(self, module: str, source: str) -> CodeType:
         """Returns the compiled code of a module with another source."""
         return compile(source, str(self._all[module]), "exec", dont_inherit=True)
 
     def load(self, changed: Mapping[str, CodeType]) -> Functions:
-        """Returns the references by exercise.
+        """Returns the references by exercise, with other code for some modules.
 
         Exceptions of the modules' imports are not caught.
         """
-        with self._imported_from({name: self.code(name) for name in self._all} | dict(changed)):
-            references = vars(importlib.import_module(PACKAGE))
-            return {name: value for name, value in references.items() if is_adapter(name)}
+        before = {name: sys.modules.pop(name) for name in _imported()}
+        from_file = SourceFileLoader.get_code
 
-    @contextmanager
-    def _imported_from(self, codes: Mapping[str, CodeType]) -> Iterator[None]:
-        """Makes imports of the package use these codes; restores `sys.modules` afterwards."""
-        ours = [name for name in sys.modules if _is_in(name, PACKAGE)]
-        before = {name: sys.modules.pop(name) for name in ours}
-        packages = {name for name, file in self._all.items() if file.stem == "__init__"}
-        finder = _Finder(codes, packages)
-        sys.meta_path.insert(0, finder)
+        def code_of(loader: SourceFileLoader, name: str) -> CodeType | None:
+            return changed.get(name) or from_file(loader, name)
+
         try:
-            yield
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(SourceFileLoader, "get_code", code_of)
+                references = vars(importlib.import_module(PACKAGE))
+            return {name: value for name, value in references.items() if is_adapter(name)}
         finally:
-            sys.meta_path.remove(finder)
-            for name in [name for name in sys.modules if _is_in(name, PACKAGE)]:
+            for name in _imported():
                 del sys.modules[name]
             sys.modules.update(before)
 
 
-class _Finder(MetaPathFinder, Loader):
-    """A finder and loader of modules in memory."""
-
-    def __init__(self, codes: Mapping[str, CodeType], packages: set[str]) -> None:
-        self._codes = codes
-        self._packages = packages
-
-    def find_spec(
-        self, fullname: str, path: object = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Returns the spec of a module in memory; None for any other module."""
-        del path, target
-        if fullname not in self._codes:
-            return None
-        return ModuleSpec(fullname, self, is_package=fullname in self._packages)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Runs the code of a module."""
-        exec(self._codes[module.__name__], vars(module))
+def _imported() -> list[str]:
+    return [name for name in sys.modules if _is_in(name, PACKAGE)]
 
 
 def _named(file: Path, root: Path) -> str:

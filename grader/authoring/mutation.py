@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.authoring.forked_tasks import Children
+from grader.authoring.forked_tasks import in_children
 from grader.authoring.mutated_solutions import Reach, References, reach_of, statement_lines
 from grader.authoring.mutation_outcomes import Candidate, Fate, MutantRunner, MutationOutcome
 from grader.core.assignment import Assignment, BadAssignment
@@ -22,6 +22,8 @@ from grader.testing.suite import Suite
 
 ARGUED = Path("solutions/edits.toml")
 _SECONDS = 100.0
+# A fork takes as long as an edit. Loaded programs leave memory behind, which its end frees.
+_EACH = 20
 # Draws in addition to the tests' own: their calls also show whether an edit has an effect.
 _FURTHER = (SEED + 1, SEED + 2)
 
@@ -103,11 +105,11 @@ def _mutations(
     slips = load_slips(suite.assignment.root)
     candidates = list(_candidates(programs, reach, slips))
     examination = MutantRunner(suite, judge, programs, right, reach)
-    children = Children(examination.examine, jobs, _SECONDS, examination.may_take)
     outcomes: dict[int, MutationOutcome] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from edits that are wrong anyway
-        for number, came in children.done(candidates):
+        examine, may_take = examination.examine, examination.may_take
+        for number, came in in_children(examine, candidates, jobs, _SECONDS, may_take, _EACH):
             outcomes[number] = MutationOutcome(Fate.CAUGHT, came) if isinstance(came, str) else came
             progress(len(outcomes), len(candidates))
     trials = [

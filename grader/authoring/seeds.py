@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.authoring.forked_tasks import Children
+from grader.authoring.forked_tasks import in_children
 from grader.authoring.verification import answering, wrong_functions
 from grader.core.assignment import Assignment
 from grader.core.points import total
@@ -161,9 +161,7 @@ def _steadiness(suite: Suite, seeds: int, jobs: int, progress: Progress) -> Stea
     tasks = [(exercise, seed) for exercise in first for seed in range(1, seeds + 1)]
     results: dict[str, list[list[SeedResult]]] = {exercise: [] for exercise in subjects}
     problems = []
-    # One task for each child: a function's state from one seed must not reach another seed.
-    children = Children(examine, jobs, _SECONDS, most_tasks=1)
-    for done, (number, result) in enumerate(children.done(tasks), start=1):
+    for done, (number, result) in enumerate(in_children(examine, tasks, jobs, _SECONDS), start=1):
         exercise, seed = tasks[number]
         if isinstance(result, str):
             problems.append(f"{exercise} was not tried with the seed {seed}, {result}")

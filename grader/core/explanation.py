@@ -157,22 +157,26 @@ def lack_in_words(missing: str) -> str:
     return f"The explanation is incomplete, which does not affect the grade: {missing}."
 
 
-def needs_words(grade: Grade, names_matter: bool) -> bool:
-    """Returns whether a grade needs words; `names_matter` if the assignment forbids names."""
+def needs_words(grade: Grade) -> bool:
+    """Returns whether a grade has a test whose outcome can be explained."""
     if grade.status is GradeStatus.NOT_GRADED:
         return False
-    return names_matter or any(test.status is not Status.PASSED for test in grade.tests)
+    return any(test.status is not Status.PASSED for test in grade.tests)
 
 
 def explained(grade: Grade, words: Words) -> Grade:
-    """Returns the grade with its words; outcomes and scores stay the same."""
-    tests = tuple(
-        test if (said := words.tests.get(test.id)) is None else test._replace(**said._asdict())
-        for test in grade.tests
-    )
+    """Returns the grade with its words; outcomes and scores stay the same.
+
+    Where the words measure nothing, the judge's measurement stands.
+    """
+    tests = list(grade.tests)
+    for place, test in enumerate(tests):
+        if (said := words.tests.get(test.id)) is not None:
+            measured = said.measurement or test.measurement
+            tests[place] = test._replace(**said._replace(measurement=measured)._asdict())
     return dataclasses.replace(
         grade,
-        tests=tests,
+        tests=tuple(tests),
         message=words.message or grade.message,
         evidence=words.evidence,
         unexplained=words.missing,

@@ -31,10 +31,8 @@ KNOWN_PACKAGES = frozenset({
     "triton", "typer", "tyro", "ujson", "viztracer", "wandb", "xformers", "yaml", "zstandard"
 })  # fmt: skip
 
-# Packages that only display or log something.
-SILENT = ("tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX")
-# Packages whose stubs do all that matters.
-DO_WITHOUT = frozenset({*SILENT, "joblib"})
+# Packages that only display or log something: their stubs do all that matters.
+SILENT = frozenset({"tqdm", "wandb", "loguru", "structlog", "tensorboard", "tensorboardX"})
 
 _OF_ABSENCE = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 

@@ -13,7 +13,7 @@ from itertools import filterfalse
 import torch
 
 from grader.core.evidence import StepSeen, StepWalk
-from grader.core.text import enumerated, one_line
+from grader.core.text import enumerated
 from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.calls import Answer, Call, Record
 from grader.core.wire.records import Line
@@ -62,7 +62,6 @@ _MOST_LOOKED_AT = 6
 # The most calls whose first NaN or infinity is located: their lines may differ.
 _MOST_STRANGE = 6
 _NAMED = 6
-_LONGEST_NAME = 80
 # How many later values are checked for a step that is not scaled yet.
 _MOST_LATER = 3
 
@@ -77,14 +76,11 @@ class StepComparison:
 
     `walk` is present if a step was right. It belongs to its own test alone, because another call
     may go wrong at another step. `strange` holds the line of `first_strange`, by test, for calls
-    whose own answer holds a NaN or an infinity. `biases` are the lines that make layers with random
-    biases, for all tests with a wrong answer. `observed` is the answer of the call.
+    whose own answer holds a NaN or an infinity. `observed` is the answer of the call.
     """
 
     walk: StepWalk | None
     strange: Mapping[str, Line]
-    wrong: frozenset[str]
-    biases: tuple[Line, ...] = ()
     observed: Observation | None = None
 
     def contradicts(self, catalogue: Catalogue, mistake: str) -> bool:
@@ -103,15 +99,10 @@ class StepComparison:
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
         line = self.line_of(test)
-        said: list[str] = []
-        if self.biases and test in self.wrong:
-            said.append(_biases_in_words([f"{one.file}:{one.line}" for one in self.biases]))
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
-            said.append(f"The first NaN or positive infinity appears in {place}")
-        elif self.walk is not None and test == self.walk.test:
-            said.append(in_words(self.walk.steps))
-        return "\n".join(said)
+            return f"The first NaN or positive infinity appears in {place}"
+        return in_words(self.walk.steps) if self.walk and test == self.walk.test else ""
 
 
 def compare_steps(
@@ -138,7 +129,7 @@ def compare_steps(
             chosen, steps = _chosen(catalogue, wrong)
             if chosen and len(found) < MOST_COMPARED:
                 fixed = catalogue.fixed_steps(chosen[0]) if steps else ()
-                found[exercise] = _compared(ask, exercise, chosen, steps, fixed, wrong, deadline)
+                found[exercise] = _compared(ask, exercise, chosen, steps, fixed, deadline)
     return found
 
 
@@ -155,15 +146,6 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     unseen = [step.name for step in before if not step.right]
     also = f" Not recognised before it: {_listed(unseen)}." if unseen else ""
     return f"{_STEPS_TOLD}{_listed(right)}. {named}{also}"
-
-
-def _biases_in_words(places: Sequence[str]) -> str:
-    where = one_line(", ".join(places), _NAMED * _LONGEST_NAME)
-    if len(places) == 1:
-        begun = f"A bias has the random numbers that it began with ({where})"
-        return f"{begun}: set it, or leave it out with bias=False."
-    begun = f"Biases have the random numbers that they began with ({where})"
-    return f"{begun}: set them, or leave them out with bias=False."
 
 
 def steps_seen(
@@ -348,7 +330,6 @@ def _compared(
     chosen: Sequence[Observation],
     steps: Steps,
     fixed: Collection[str],
-    wrong: Sequence[Observation],
     deadline: Deadline,
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
@@ -362,8 +343,6 @@ def _compared(
     return StepComparison(
         StepWalk(exercise, chosen[0].test, taken) if taken else None,
         strange,
-        frozenset(one.test for one in wrong),
-        tuple(dict.fromkeys(one for _, own in recorded for one in own.biases)),
         chosen[0],
     )
 

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.core.wire.records import Line
-from grader.explain.exceptions.operation import parsed_statement
 from grader.explain.layouts import Cut
 
 _WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*")
@@ -102,3 +101,16 @@ def _assigned(source: str) -> Sequence[str]:
     targets = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
     names = [one.id for one in targets if isinstance(one, ast.Name)]
     return names if len(names) == len(targets) else ()
+
+
+def parsed_statement(text: str) -> ast.stmt | None:
+    """Returns the single statement of a text, or None; a worker may invent the text.
+
+    A statement that is nested too deeply to be unparsed counts as none.
+    """
+    try:
+        (node,) = ast.parse(text).body
+        ast.unparse(node)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return node

@@ -64,7 +64,6 @@ class Batch:
         self._store = store
         self._settings = settings
         self.entries = discovery.entries
-        self._names_matter = bool(assignment.forbidden)
         self.to_explain = 0
         self.moved: dict[str, tuple[float, float]] = {}
         finished = store.finished()
@@ -116,7 +115,7 @@ class Batch:
         task, grade = graded.task, graded.grade
         if fingerprint(task.entry) != task.submission_hash:
             grade = task.ungraded(self._settings, _CHANGED_MEANWHILE)
-        if needs_words(grade, self._names_matter):
+        if needs_words(grade):
             grade = replace(grade, unexplained=PENDING)
         name = grade.submission
         before = self._store.grade(name) if name in self._graded_before else None

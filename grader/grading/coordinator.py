@@ -260,7 +260,7 @@ def graded_alone(
     with Coordinator(settings, 1, follow) as coordinator:
         (graded,) = coordinator.grade([Task(entry, 0, fingerprint(entry), "")])
         grade = graded.grade
-        if not needs_words(grade, bool(assignment.forbidden)):
+        if not needs_words(grade):
             return grade
         if not explain:
             return replace(grade, unexplained=PENDING)

@@ -20,7 +20,7 @@ from grader.explain.layouts import Steps
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
 from grader.explain.mistakes.prediction import RIGHT, Catalogue, prediction_of
 from grader.explain.repair.choice import RepairedExercise
-from grader.explain.repair.earlier_calls import Dependence, noting
+from grader.explain.repair.earlier_calls import Dependence
 from grader.explain.repair.exercises import Changes, Proved, is_made, proved
 from grader.explain.repair.questions import CheckedCall, that_raised
 from grader.explain.repair.search import SearchBounds
@@ -226,12 +226,11 @@ class Reasons:
             self._bench = HomeBench(self._root)
         self._tests = tests
         with self._asking() as ask:
-            made: list[Call] = []
-            self._rerun(member.exercise if member else "", noting(ask, made))
+            self._rerun(member.exercise if member else "", ask)
         asked = self._asked()
         if self._bench is not None:
             every = itertools.chain(*asked.values())
-            self._depends = self._bench.dependence(self._known, every, made)
+            self._depends = self._bench.dependence(self._known, every)
         seen = {
             name: [*itertools.filterfalse(self._depends.holds, one.observations)]
             for name, one in self._reruns.items()
@@ -329,9 +328,7 @@ class Reasons:
             yield DirectCalls(functions, self._root, limit=self._limit, settings=settings)
 
     def _contradicts(self, exercise: str, mistake: str) -> bool:
-        """Returns whether kept state or a right step speaks against a mistake."""
-        if self._depends.contradicts(self._known, mistake, self._reruns[exercise].observations):
-            return True
+        """Returns whether a right step speaks against a mistake."""
         way = self._way(exercise) if AND in mistake else None
         return way is not None and way.contradicts(self._known, mistake)
 

@@ -18,7 +18,6 @@ import pytest
 import torch
 
 from grader.core.processes import limited_memory_growth
-from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, received
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
 from grader.explain.mistakes.prediction import Catalogue
@@ -187,12 +186,10 @@ class HomeBench:
         """Provides this bench itself: there is no other copy."""
         yield self
 
-    def dependence(
-        self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
-    ) -> Dependence:
-        """Returns which wrong answers depend on the calls that were `made` before."""
+    def dependence(self, catalogue: Catalogue, asked: Iterable[CheckedCall]) -> Dependence:
+        """Returns which wrong calls are right with no call before them."""
         with contextlib.suppress(MemoryError, TooLong):
-            return dependence(catalogue, self.lent, asked, made)
+            return dependence(catalogue, self.lent, asked)
         return Dependence()
 
     def try_edits(self, trials: Trials) -> Outcomes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 
 from grader.core.assignment import Assignment, BadAssignment
-from grader.core.names import DO_WITHOUT, KNOWN_PACKAGES, several
+from grader.core.names import KNOWN_PACKAGES, SILENT, several
 from grader.core.text import plain, quantity
 from grader.worker.packages import is_installed
 
@@ -76,7 +76,7 @@ class PackageNeed:
     @property
     def is_replaced(self) -> bool:
         """Returns whether it is not installed, but its stub package suffices."""
-        return not self.is_here and self.package in DO_WITHOUT
+        return not self.is_here and self.package in SILENT
 
     @property
     def is_missing(self) -> bool:

@@ -222,7 +222,7 @@ class AnonymousResults(Results):
         people = People(
             absentees=tuple(map(Author, mask.absent.values()))
         )  # all else is settled in the named results
-        super().__init__(named.file, named.assignment, people, named.state)
+        super().__init__(named.file, named.assignment, people)
         self.named = named
         self.mask = mask
 

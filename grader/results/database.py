@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -24,134 +23,40 @@ def set_value(database: sqlite3.Connection, key: str, value: str) -> None:
     database.execute("INSERT OR REPLACE INTO batch VALUES (?, ?)", (key, value))
 
 
-def stamp_of(state: str, lines: Path) -> str:
-    """Returns a state with a file's identity, which changes with an edit; "" if one is missing."""
+def stamp_of(lines: Path) -> str:
+    """Returns a file's identity, which changes with an edit; "" if there is no file."""
     try:
         status = lines.lstat()
     except OSError:
         return ""
-    found = [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-    return json.dumps([state, *found]) if state else ""
+    found = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return " ".join(map(str, found))
 
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 FILE = "results.sqlite"
 LINES = "results.jsonl"
 
-# A row of `test` is a test as it was when a grade was made; a test with new points is a new row. If
-# rtol is not NULL, an error of NULL is infinite, as in `results.jsonl`. `author`, `late` and
-# `absentee` hold names, because people are known before their submission has a number. A row of
-# `words` replaces the message and the errors of the verdict at its place, with the mistake that an
-# instructor `named` or the explainer; `said` is the message of the whole submission.
-_ERRORS = """max_abs_error REAL,
-    max_rel_error REAL,
-    rtol REAL,
-    atol REAL,
-    error_over_tolerance REAL,
-    wrong INTEGER,
-    total INTEGER,
-    worst TEXT"""
-_TABLES = f"""
+# Submissions of a class share a `suite`, the JSON of their tests. A `grade` is the judge's part;
+# `words` are the explainer's, and `named` are the mistakes that an instructor named.
+_TABLES = """
 CREATE TABLE batch (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE test (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL,
-    exercise TEXT NOT NULL,
-    aspect TEXT NOT NULL,
-    max_score REAL NOT NULL,
-    visibility TEXT NOT NULL,
-    UNIQUE (id, exercise, aspect, max_score, visibility)
-);
+CREATE TABLE suite (number INTEGER PRIMARY KEY, tests TEXT NOT NULL UNIQUE);
 CREATE TABLE submission (
-    number INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL PRIMARY KEY,
     position INTEGER NOT NULL,
     key TEXT NOT NULL,
     finished INTEGER NOT NULL,
-    status TEXT NOT NULL,
-    score REAL NOT NULL,
-    max_score REAL NOT NULL,
-    seed INTEGER NOT NULL,
-    submission_hash TEXT NOT NULL,
-    suite_hash TEXT NOT NULL,
-    duration_s REAL NOT NULL,
-    message TEXT,
-    isolation TEXT NOT NULL,
-    said TEXT,
-    unexplained TEXT
+    hash TEXT NOT NULL,
+    absent TEXT NOT NULL,
+    suite INTEGER NOT NULL,
+    grade TEXT NOT NULL,
+    unexplained TEXT,
+    words TEXT,
+    named TEXT,
+    evidence BLOB
 );
 CREATE INDEX submission_in_class_order ON submission (position, name);
-CREATE TABLE verdict (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    place INTEGER NOT NULL,
-    test INTEGER NOT NULL REFERENCES test,
-    status TEXT NOT NULL,
-    score REAL NOT NULL,
-    duration_s REAL NOT NULL,
-    message TEXT,
-    {_ERRORS},
-    PRIMARY KEY (submission, place)
-) WITHOUT ROWID;
-CREATE TABLE words (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    place INTEGER NOT NULL,
-    message TEXT NOT NULL,
-    {_ERRORS},
-    mistake TEXT,
-    explanation TEXT,
-    hint TEXT,
-    file TEXT,
-    line INTEGER,
-    step TEXT,
-    named INTEGER NOT NULL,
-    PRIMARY KEY (submission, place)
-) WITHOUT ROWID;
-CREATE TABLE author (
-    submission TEXT NOT NULL,
-    place INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    id TEXT NOT NULL,
-    email TEXT NOT NULL,
-    PRIMARY KEY (submission, place)
-) WITHOUT ROWID;
-CREATE TABLE late (submission TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE handed_in (submission TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE unsure (submission TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE absentee (
-    place INTEGER PRIMARY KEY,
-    name TEXT NOT NULL,
-    id TEXT NOT NULL,
-    email TEXT NOT NULL
-);
-CREATE TABLE note (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    place INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (submission, place)
-) WITHOUT ROWID;
-CREATE TABLE carried (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    exercise TEXT NOT NULL,
-    root TEXT NOT NULL,
-    mistake TEXT NOT NULL,
-    points REAL NOT NULL,
-    PRIMARY KEY (submission, exercise)
-) WITHOUT ROWID;
-CREATE TABLE wrong_answers (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    place INTEGER NOT NULL,
-    data TEXT NOT NULL,
-    PRIMARY KEY (submission, place)
-) WITHOUT ROWID;
-CREATE TABLE evidence (
-    submission INTEGER PRIMARY KEY REFERENCES submission ON DELETE CASCADE,
-    data BLOB NOT NULL
-);
-CREATE TABLE lacking (
-    submission INTEGER NOT NULL REFERENCES submission ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    PRIMARY KEY (submission, name)
-) WITHOUT ROWID;
 """
 
 

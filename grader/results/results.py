@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,42 +20,30 @@ from grader.core.late_rule import LateRule
 from grader.core.verdict import Grade
 from grader.results.database import StoreError, connect, saying, value_of
 from grader.results.rows import (
-    CARRIED,
-    OF_A_SUBMISSION,
-    OF_A_TEST,
-    VERDICTS,
     People,
     Test,
     grade_of,
     line_of,
-    test_of,
-    verdict_of,
+    tests_of,
     well_formed,
+    with_words,
 )
 
-_NOTES_OF_ONE = "SELECT text FROM note WHERE submission = ? ORDER BY place"
-_EVIDENCE_OF_ONE = "SELECT data FROM evidence WHERE submission = ?"
-_SUBMISSIONS = f"SELECT number, {OF_A_SUBMISSION} FROM submission"
-_IN_CLASS_ORDER = f"{_SUBMISSIONS} ORDER BY position, name"
-_WRONG_ANSWERS = (
-    "SELECT name, data FROM wrong_answers JOIN submission ON number = submission "
-    "ORDER BY position, name, place"
-)
+_SUBMISSIONS = "SELECT suite, grade, unexplained, words, named, evidence FROM submission"
+_IN_CLASS_ORDER = "ORDER BY position, name"
 
 
 class Results:
     """The grades in a folder, for reading; while a batch runs, those that have arrived.
 
-    `state` is the name of the state in which the store was opened; results of one state are the
-    same. It is empty if the state is not known. `people` are the authors of submissions, and the
-    absentees. Every method raises `StoreError` if SQLite cannot read the file.
+    `people` are the authors of submissions, and the absentees. Every method raises `StoreError` if
+    SQLite cannot read the file.
     """
 
-    def __init__(self, file: Path, assignment: str, people: People, state: str) -> None:
+    def __init__(self, file: Path, assignment: str, people: People) -> None:
         self.file = file
         self.people = people
         self.assignment = assignment
-        self.state = state
 
     @property
     def folder(self) -> Path:
@@ -73,23 +63,21 @@ class Results:
     def grades(self) -> Iterator[Grade]:
         """Yields the grades in class order, one at a time, as they are when iteration begins."""
         with self._reading() as db:
-            tests = numbered_tests(db)
-            for row in db.execute(_IN_CLASS_ORDER):
-                yield _grade(db, tests, row)
+            tests = _suites(db)
+            for row in db.execute(f"{_SUBMISSIONS} {_IN_CLASS_ORDER}"):
+                yield _grade(tests, row)
 
     def grades_of(self, submissions: Iterable[str], whole: bool = False) -> Iterator[Grade]:
         """Yields the grades of some submissions, in their order; skips submissions without a grade.
 
         If `whole`, a grade also has its evidence.
         """
-        named = f"{_SUBMISSIONS} WHERE name = ?"
         with self._reading() as db:
-            tests = numbered_tests(db)
+            tests = _suites(db)
             for name in submissions:
-                row = db.execute(named, (well_formed(name),)).fetchone()
-                if row is not None:
-                    grade = _grade(db, tests, row)
-                    yield replace(grade, evidence=_evidence(db, row[0])) if whole else grade
+                named = db.execute(f"{_SUBMISSIONS} WHERE name = ?", (well_formed(name),))
+                for row in named:
+                    yield _grade(tests, row, whole)
 
     def grade(self, submission: str) -> Grade | None:
         """Returns the grade of a submission, if it has one."""
@@ -102,40 +90,44 @@ class Results:
 
     def tests(self) -> dict[str, str]:
         """Returns, by test id, the exercise of each test that has a verdict in some grade."""
-        used = "SELECT id, exercise FROM test WHERE number IN (SELECT test FROM verdict)"
-        with self._reading() as db:
-            return dict(db.execute(f"{used} ORDER BY number"))
+        used = "SELECT tests FROM suite WHERE number IN (SELECT suite FROM submission)"
+        return {t.id: t.exercise for (text,) in self._rows(used) for t in tests_of(text)}
 
     def submissions(self) -> list[str]:
         """Returns the names of the submissions that have a grade, in class order."""
-        with self._reading() as db:
-            named = db.execute("SELECT name FROM submission ORDER BY position, name")
-            return [name for (name,) in named]
+        return [name for (name,) in self._rows(f"SELECT name FROM submission {_IN_CLASS_ORDER}")]
 
     def submission_hashes(self) -> dict[str, str]:
         """Returns the hash of each submission that has a grade, by its name."""
-        with self._reading() as database:
-            return dict(database.execute("SELECT name, submission_hash FROM submission"))
+        return dict(self._rows("SELECT name, hash FROM submission"))
 
     def unexplained(self) -> dict[str, str]:
         """Returns why words of submissions are missing, by name, in class order."""
         missing = "SELECT name, unexplained FROM submission WHERE unexplained IS NOT NULL"
-        with self._reading() as db:
-            return dict(db.execute(f"{missing} ORDER BY position, name"))
+        return dict(self._rows(f"{missing} {_IN_CLASS_ORDER}"))
+
+    def lacking(self) -> dict[str, set[str]]:
+        """Returns the packages that were not installed for a submission, by its name."""
+        found = self._rows("SELECT name, absent FROM submission WHERE absent != '[]'")
+        return {name: {*json.loads(packages)} for name, packages in found}
 
     def lacking_packages(self) -> dict[str, int]:
         """Returns how many submissions lack each package, the commonest first."""
-        counted = "SELECT name, COUNT(*) FROM lacking GROUP BY name ORDER BY 2 DESC, name"
-        with self._reading() as db:
-            return dict(db.execute(counted))
+        counts = Counter(sorted(itertools.chain.from_iterable(self.lacking().values())))
+        return dict(counts.most_common())
 
     def wrong_answers(self) -> dict[str, list[WrongAnswers]]:
         """Returns, by submission in class order, the answers that no known mistake explains."""
+        told = "SELECT name, words FROM submission WHERE words IS NOT NULL"
+        rows = self._rows(f"{told} {_IN_CLASS_ORDER}")
+        found = {name: json.loads(words)["wrong"] for name, words in rows}
+        return {
+            name: [*map(WrongAnswers.from_json, wrong)] for name, wrong in found.items() if wrong
+        }
+
+    def _rows(self, query: str) -> list[Any]:
         with self._reading() as db:
-            found: dict[str, list[WrongAnswers]] = {}
-            for name, data in db.execute(_WRONG_ANSWERS):
-                found.setdefault(name, []).append(WrongAnswers.from_json(json.loads(data)))
-            return found
+            return db.execute(query).fetchall()
 
     def options(self) -> dict[str, Any] | None:
         """Returns the options of the batch that `Store.remember` stored, if any."""
@@ -179,24 +171,15 @@ class Results:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def numbered_tests(database: sqlite3.Connection) -> dict[int, Test]:
-    """Returns the tests by their numbers."""
-    rows = database.execute(f"SELECT number, {OF_A_TEST} FROM test")
-    return {number: test_of(test) for number, *test in rows}
+def _suites(database: sqlite3.Connection) -> dict[int, list[Test]]:
+    rows = database.execute("SELECT number, tests FROM suite")
+    return {number: tests_of(tests) for number, tests in rows}
 
 
-def _grade(database: sqlite3.Connection, tests: Mapping[int, Test], row: Sequence[Any]) -> Grade:
-    number, *of_the_submission = row
-    verdicts = database.execute(VERDICTS, (number,))
-    notes = database.execute(_NOTES_OF_ONE, (number,))
-    return grade_of(
-        of_the_submission,
-        tuple([verdict_of(tests, verdict) for verdict in verdicts]),
-        tuple(text for (text,) in notes),
-        database.execute(CARRIED, (number,)),
-    )
-
-
-def _evidence(database: sqlite3.Connection, number: int) -> Evidence:
-    row = database.execute(_EVIDENCE_OF_ONE, (number,)).fetchone()
-    return Evidence() if row is None else Evidence.unpacked(row[0])
+def _grade(suites: Mapping[int, list[Test]], row: Sequence[Any], whole: bool = False) -> Grade:
+    suite, text, unexplained, words, named, evidence = row
+    grade = grade_of(text, suites[suite])
+    if words is not None:
+        grade = with_words(grade, words, named)
+    shown = Evidence.unpacked(evidence) if whole and evidence else Evidence()
+    return replace(grade, unexplained=unexplained, evidence=shown)

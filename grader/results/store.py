@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
-from grader.core.evidence import Evidence
-from grader.core.explanation import Words
-from grader.core.verdict import Grade
+from grader.core.explanation import PENDING, Words
+from grader.core.verdict import Diagnosis, Grade
 from grader.results.database import (
     FILE,
     StoreError,
@@ -30,41 +28,19 @@ from grader.results.database import (
     transaction,
     value_of,
 )
-from grader.results.earlier import (
-    NamedAnswers,
-    clear_for_next,
-    write_names,
-    write_wrong_answers,
-)
 from grader.results.results import Results
 from grader.results.rows import (
-    ADD_CARRIED,
-    ADD_EVIDENCE,
-    ADD_NOTE,
-    ADD_SUBMISSION,
-    ADD_TEST,
-    ADD_VERDICT,
-    ADD_WORDS,
-    OF_A_TEST,
     People,
-    TestRow,
-    read_people,
-    row_of_test,
-    submission_row,
-    verdict_row,
+    stored,
+    stored_grade,
+    stored_tests,
+    stored_words,
     well_formed,
-    words_row,
-    write_people,
 )
 
-_OF_GRADES = (
-    "lacking", "carried", "wrong_answers", "evidence", "note", "words",
-    "verdict", "submission", "test",
-)  # fmt: skip
-_NUMBERED = "SELECT number FROM submission WHERE name = ?"
-_LACKING = (
-    "SELECT submission.name, lacking.name FROM lacking JOIN submission ON number = submission"
-)
+# An instructor's name of the answers of a submission in an exercise.
+NamedAnswers = tuple[str, str, Diagnosis]
+_WORDS_OF = "SELECT unexplained, words, named, evidence FROM submission WHERE name = ?"
 
 
 class Store(Results):
@@ -77,12 +53,10 @@ class Store(Results):
     def __init__(
         self, file: Path, assignment: str, database: sqlite3.Connection, lock: int
     ) -> None:
-        super().__init__(file, assignment, read_people(database), value_of(database, "state"))
+        super().__init__(file, assignment, _people(database))
         self._database = database
         self._folder_lock = lock
         self._one_at_a_time = threading.Lock()
-        rows = database.execute(f"SELECT {OF_A_TEST}, number FROM test")
-        self._tests: dict[TestRow, int] = {row[:5]: row[5] for row in rows}
 
     @classmethod
     def open(cls, folder: Path, assignment: str) -> Store:
@@ -108,7 +82,6 @@ class Store(Results):
                 check(database, file, assignment)
                 database.execute("PRAGMA journal_mode = WAL")
                 database.execute("PRAGMA synchronous = NORMAL")
-                database.execute("PRAGMA foreign_keys = ON")
                 store = cls(file, assignment, database, lock)
             undo.pop_all()
         return store
@@ -133,7 +106,7 @@ class Store(Results):
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
             assignment = check(database, file)
-            return Results(file, assignment, read_people(database), value_of(database, "state"))
+            return Results(file, assignment, _people(database))
 
     def __enter__(self) -> Store:
         return self
@@ -161,16 +134,7 @@ class Store(Results):
 
     def finished(self) -> dict[str, str]:
         """Returns the cache key of each submission that needs no grading, by its name."""
-        with self._one_at_a_time, saying(self.file, "read"):
-            return dict(self._database.execute("SELECT name, key FROM submission WHERE finished"))
-
-    def lacking(self) -> dict[str, set[str]]:
-        """Returns the packages that were not installed for a submission, by its name."""
-        with self._one_at_a_time, saying(self.file, "read"):
-            found: dict[str, set[str]] = {}
-            for name, package in self._database.execute(_LACKING):
-                found.setdefault(name, set()).add(package)
-            return found
+        return dict(self._rows("SELECT name, key FROM submission WHERE finished"))
 
     def add(self, grade: Grade, key: str, position: int, keeps_words: bool = False) -> None:
         """Writes a grade in place of the submission's earlier one, if there was one.
@@ -178,25 +142,19 @@ class Store(Results):
         `key` is a hash of all that the grade depends on; `position` is the submission's place in
         the class. If it `keeps_words`, those about the earlier grade stand.
         """
-        name = well_formed(grade.submission)
+        name, tests = well_formed(grade.submission), stored_tests(grade)
+        lacking = stored(sorted(set(grade.imports.lacking)))
         with self._change() as database:
-            words = clear_for_next(database, name, keeps_words)
-            tail = (position, key, grade.is_complete, grade.unexplained)
-            database.execute(ADD_SUBMISSION, submission_row(grade) + tail)
-            (number,) = database.execute(_NUMBERED, (name,)).fetchone()
-            rows = [
-                (number, place, self._number_of(row_of_test(verdict)), *verdict_row(verdict))
-                for place, verdict in enumerate(grade.tests)
-            ]
-            database.executemany(ADD_VERDICT, rows)
-            notes = [(number, place, well_formed(t)) for place, t in enumerate(grade.notes)]
-            database.executemany(ADD_NOTE, notes)
-            database.executemany(ADD_CARRIED, [(number, *astuple(one)) for one in grade.carried])
-            lacking = [(number, well_formed(it)) for it in grade.imports.lacking]
-            database.executemany("INSERT OR IGNORE INTO lacking VALUES (?, ?)", lacking)
-            places = {test.id: place for place, test in enumerate(grade.tests)}
-            told = [(number, places[test], *said) for test, *said in words if test in places]
-            database.executemany(ADD_WORDS, told)
+            words = database.execute(_WORDS_OF, (name,)).fetchone() if keeps_words else None
+            if words is None or words[0] == PENDING:
+                words = (grade.unexplained, None, None, None)
+            database.execute("INSERT OR IGNORE INTO suite (tests) VALUES (?)", (tests,))
+            numbered = "SELECT number FROM suite WHERE tests = ?"
+            (suite,) = database.execute(numbered, (tests,)).fetchone()
+            of_one = (position, key, grade.is_complete, grade.submission_hash, lacking, suite)
+            row = (name, *of_one, stored_grade(grade), *words)
+            marks = ", ".join("?" * len(row))
+            database.execute(f"INSERT OR REPLACE INTO submission VALUES ({marks})", row)
 
     def add_words(self, submission: str, words: Words) -> None:
         """Writes the words for a submission's grade in place of its earlier words.
@@ -204,27 +162,11 @@ class Store(Results):
         Words for a submission without a grade, or for tests that its grade does not have, are
         dropped. No outcome and no score changes.
         """
-        placed = "SELECT id, place FROM verdict JOIN test ON number = test WHERE submission = ?"
-        said = "UPDATE submission SET said = ?, unexplained = ? WHERE number = ?"
+        said = "UPDATE submission SET unexplained = ?, words = ?, named = NULL, evidence = ?"
+        row = (words.missing and well_formed(words.missing), stored_words(words))
         with self._change() as database:
-            found = database.execute(_NUMBERED, (well_formed(submission),)).fetchone()
-            if found is None:
-                return
-            (number,) = found
-            places = dict(database.execute(placed, (number,)))
-            database.execute("DELETE FROM words WHERE submission = ?", (number,))
-            rows = [
-                (number, places[test], *words_row(told))
-                for test, told in words.tests.items()
-                if test in places
-            ]
-            database.executemany(ADD_WORDS, rows)
-            database.execute("DELETE FROM evidence WHERE submission = ?", (number,))
-            if words.evidence != Evidence():
-                database.execute(ADD_EVIDENCE, (number, words.evidence.packed()))
-            write_wrong_answers(database, number, words.wrong)
-            message, missing = well_formed(words.message), well_formed(words.missing)
-            database.execute(said, (message, missing, number))
+            packed = words.evidence.packed()
+            database.execute(f"{said} WHERE name = ?", (*row, packed, well_formed(submission)))
 
     def set_unexplained(self, submission: str, why: str) -> None:
         """Writes why a submission's words are incomplete; those that it has stay."""
@@ -237,15 +179,23 @@ class Store(Results):
 
         Each name is given by submission and exercise. Earlier names are dropped.
         """
+        names: dict[str, dict[str, Diagnosis]] = {}
+        for submission, exercise, diagnosis in named:
+            names.setdefault(well_formed(submission), {}).setdefault(exercise, diagnosis)
         with self._change() as database:
-            write_names(database, named)
+            for name, before in database.execute("SELECT name, named FROM submission").fetchall():
+                own = {exercise: astuple(said) for exercise, said in names.get(name, {}).items()}
+                now = stored(own) if own else None
+                if now != before:
+                    said = "UPDATE submission SET named = ? WHERE name = ?"
+                    database.execute(said, (now, name))
 
     def set_people(self, people: People) -> None:
         """Writes the people of the class in place of the earlier ones."""
         if people != self.people:
             with self._change() as database:
-                write_people(database, people)
-                self.people = read_people(database)
+                set_value(database, "people", stored(people.as_json()))
+                self.people = _people(database)
 
     def keep_only(self, names: Sequence[str]) -> None:
         """Deletes submissions that are not among `names`, and puts the others in that order."""
@@ -264,10 +214,9 @@ class Store(Results):
     def clear(self) -> None:
         """Deletes all grades, the options, and the names that an instructor gave."""
         with self._change() as database:
-            for table in _OF_GRADES:
-                database.execute(f"DELETE FROM {table}")
+            database.execute("DELETE FROM submission")
+            database.execute("DELETE FROM suite")
             database.execute("DELETE FROM batch WHERE key = 'options'")
-            self._tests.clear()
 
     def update_jsonl(self, path: Path) -> None:
         """Writes `results.jsonl`, unless the file already holds these grades unchanged.
@@ -276,31 +225,22 @@ class Store(Results):
             StoreError: if it cannot be written.
         """
         with self._one_at_a_time, saying(self.file, "read"):
-            state = value_of(self._database, "state")
-            if (stamp := stamp_of(state, path)) and stamp == value_of(self._database, "lines"):
+            before = self._database.total_changes
+            if (stamp := stamp_of(path)) and stamp == value_of(self._database, "lines"):
                 return
         self.write_jsonl(path)
         with self._one_at_a_time, saying(self.file, "written"), transaction(self._database):
-            set_value(self._database, "lines", stamp_of(state, path))
+            if self._database.total_changes == before:
+                set_value(self._database, "lines", stamp_of(path))
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        with self._one_at_a_time, saying(self.file, "written"):
-            tests = dict(self._tests)
-            try:
-                with transaction(self._database):
-                    before = self._database.total_changes
-                    yield self._database
-                    if self._database.total_changes > before:
-                        # No two states share a name, in any store.
-                        set_value(self._database, "state", secrets.token_hex(16))
-            except BaseException:
-                self._tests = tests
-                raise
+        with self._one_at_a_time, saying(self.file, "written"), transaction(self._database):
+            before = self._database.total_changes
+            yield self._database
+            if self._database.total_changes > before:
+                set_value(self._database, "lines", "")
 
-    def _number_of(self, test: TestRow) -> int:
-        if test not in self._tests:
-            number = self._database.execute(ADD_TEST, test).lastrowid
-            assert number is not None
-            self._tests[test] = number
-        return self._tests[test]
+
+def _people(database: sqlite3.Connection) -> People:
+    return People.from_json(json.loads(value_of(database, "people") or "{}"))

@@ -21,8 +21,6 @@ from grader.sandbox.cgroups import Ground
 
 _SECONDS_TO_END = 10.0
 _STDERR_KEPT = 1 << 12
-# Moving the zygote to large pages pays off from this many submissions on.
-_WORTH_LARGE_PAGES = 40
 _ENGINE = Path(__file__).resolve().parents[2]
 # Variables that restrict which processor instructions torch and its libraries use.
 _INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
@@ -89,7 +87,6 @@ class Zygote:
             "preload": self.preload,
             "granted": self.granted,
             "several": submissions > 1,
-            "many": submissions >= _WORTH_LARGE_PAGES,
         }
         with contextlib.suppress(OSError):  # it has ended: the next fork server fails to start
             self._control.send(json.dumps(order).encode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ from typing import Protocol
 
 import torch
 
-from grader.core.points import WISH
 from grader.core.text import enumerated, plain
 from grader.core.verdict import Aspect, Measurement, Status, Where
 from grader.core.wire.calls import Call, Raised, Traced, Use
@@ -245,9 +243,6 @@ def shows_expected() -> bool:
 
 _NAMES = 5
 _LINES = 4
-
-# Ends the names of `uses_in_words` if some are left out.
-SHORTENED = re.compile(rf" and \d+ more, {WISH}")
 
 
 def uses_in_words(uses: Iterable[Use]) -> str:

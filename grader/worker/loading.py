@@ -26,7 +26,7 @@ from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
 from grader.worker.packages import Folders, Spec, make_room
 from grader.worker.performing import seed_generators
-from grader.worker.stubs import OwnDistributions, SilentFinder, StubFinder
+from grader.worker.stubs import SilentFinder, StubFinder, find_versions_of
 
 # What every worker has loaded only because many submissions import it.
 _WARM = ("beartype", "einops", "jaxtyping")
@@ -115,7 +115,8 @@ def load(
     sys.meta_path[:0] = [EngineBlocker(own_paths), handed_in]
     if importlib.machinery.PathFinder.find_spec("tensorboard") is None:
         sys.meta_path.insert(0, SilentFinder("torch.utils.tensorboard"))
-    sys.meta_path += [stubs, OwnDistributions(own_names)]
+    sys.meta_path.append(stubs)
+    find_versions_of(own_names)
     shell, cells = None, Cells(0)
     if cell_seconds is not None:
         shell, cells = install(cell_seconds)

@@ -24,7 +24,7 @@ from typing import Any
 
 from grader.core.names import is_adapter
 from grader.worker.packages import Folders, Spec
-from grader.worker.stub_packages import Silent
+from grader.worker.stub_packages import Stub, silent_stub
 from grader.worker.stubs import SilentFinder
 from grader.worker.trials.alarm import Alarm, TooLong
 
@@ -156,10 +156,10 @@ class Shell:
         self._cells = cells
         self._not_run: dict[str, None] = {}
 
-    def __getattr__(self, name: str) -> Silent:
+    def __getattr__(self, name: str) -> Stub:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Silent()
+        return silent_stub()
 
     def __repr__(self) -> str:
         return "<the shell of a notebook>"
@@ -183,7 +183,7 @@ class Shell:
                 return timed(line, caller)
             case "%capture":
                 words = [word for word in line.split() if not word.startswith("-")]
-                caller.f_globals.update(dict.fromkeys(words[:1], Silent()))
+                caller.f_globals.update(dict.fromkeys(words[:1], silent_stub()))
             case "env" | "set_env":
                 return environment(line)
             case "pwd":

@@ -22,7 +22,7 @@ from types import FrameType, ModuleType
 from grader.core.names import KNOWN_PACKAGES, SILENT, expects_absence
 from grader.worker.observing.lines import own_file
 from grader.worker.packages import Folders, Spec
-from grader.worker.stub_packages import WORKING, Phase, SilentModule, StubModule
+from grader.worker.stub_packages import Phase, StubModule, silent_module
 
 _MISSPELT = 0.8
 _LARGEST_SOURCE = 1 << 20
@@ -55,9 +55,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Returns the stub, which is complete without execution."""
         top = spec.name.partition(".")[0]
-        if top in SILENT:
-            return SilentModule(spec.name)
-        return StubModule(spec.name, self._phase, WORKING if top == "joblib" else {})
+        return silent_module(spec.name) if top in SILENT else StubModule(spec.name, self._phase)
 
     def exec_module(self, module: ModuleType) -> None:
         """Does nothing: there is nothing to execute."""
@@ -91,43 +89,26 @@ class SilentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Returns a module whose names do nothing."""
-        return SilentModule(spec.name)
+        return silent_module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Does nothing: there is nothing to execute."""
 
 
-class OwnDistributions(importlib.metadata.DistributionFinder):
-    """A finder of the submission's own packages, which were installed with pip at home.
+def find_versions_of(own_names: Iterable[str]) -> None:
+    """Gives the submission's own packages, which were installed with pip at home, version 0."""
+    own = {_normalised(name) for name in own_names}
+    installed = importlib.metadata.version
 
-    Each of `own_names` is the name of a package, of version 0.
-    """
+    def version(distribution_name: str) -> str:
+        try:
+            return installed(distribution_name)
+        except importlib.metadata.PackageNotFoundError:
+            if _normalised(distribution_name) not in own:
+                raise
+            return "0"
 
-    def __init__(self, own_names: Iterable[str]) -> None:
-        self._own_names = {_normalised(name) for name in own_names}
-
-    def find_spec(self, *_: object, **__: object) -> None:
-        """Finds no modules."""
-
-    def find_distributions(  # type: ignore[override]
-        self, context: importlib.metadata.DistributionFinder.Context
-    ) -> Iterator[importlib.metadata.Distribution]:
-        """Yields the distribution of that name, if it is one of the submission's own packages."""
-        if context.name and _normalised(context.name) in self._own_names:
-            yield _WithoutMetadata(context.name)
-
-
-class _WithoutMetadata(importlib.metadata.Distribution):
-    def __init__(self, name: str) -> None:
-        self._distribution = name
-
-    def read_text(self, filename: str) -> str | None:
-        if filename != "METADATA":
-            return None
-        return f"Metadata-Version: 2.1\nName: {self._distribution}\nVersion: 0\n"
-
-    def locate_file(self, path: object) -> Path:
-        return Path(str(path))
+    importlib.metadata.version = version
 
 
 def _normalised(name: str) -> str:

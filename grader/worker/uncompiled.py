@@ -1,7 +1,7 @@
 """Torch without its compiler, which a worker may not start, and whose import takes a second.
 
 Functions and modules that are given to `torch.compile` run uncompiled: the values are the same, and
-observers see operations, lines and gradients.
+observers see operations, lines and gradients. A module is its own `_orig_mod`.
 """
 
 from __future__ import annotations
@@ -17,51 +17,6 @@ from typing import Any
 import torch
 
 _INNER = "_orig_mod"
-
-
-class Compiled(torch.nn.Module):
-    """A module that wraps another one, as `torch.compile` returns it.
-
-    The wrapped module is `_orig_mod`, which also begins each name in the state dict. Everything
-    else that is read, called or set is the wrapped module's.
-    """
-
-    _orig_mod: Any
-
-    def __init__(self, module: torch.nn.Module) -> None:
-        super().__init__()
-        self._orig_mod = module
-
-    @property
-    def training(self) -> bool:
-        """Returns the mode of the wrapped module."""
-        return bool(self.__dict__["_modules"][_INNER].training)
-
-    @training.setter
-    def training(self, is_so: bool) -> None:
-        # torch sets it before there are modules.
-        for inner in self.__dict__.get("_modules", {}).values():
-            inner.training = is_so
-
-    def forward(self, *inputs: Any, **named: Any) -> Any:
-        """Calls the wrapped module."""
-        return self._orig_mod(*inputs, **named)
-
-    def __len__(self) -> int:
-        return len(self._orig_mod)
-
-    def __getattr__(self, name: str) -> Any:
-        inner = self.__dict__.get("_modules", {}).get(_INNER)
-        return inner if name == _INNER else getattr(inner, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == _INNER or hasattr(type(self), name):
-            super().__setattr__(name, value)
-        else:
-            setattr(self._orig_mod, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        delattr(self._orig_mod, name)
 
 
 def load_no_compiler() -> None:
@@ -118,4 +73,7 @@ def _as_it_is(model: Callable[..., Any] | None = None, **_options: Any) -> Any:
     """Replaces `torch.compile`, as a call, or as a decorator with or without options."""
     if model is None:
         return _as_it_is
-    return Compiled(model) if isinstance(model, torch.nn.Module) else model
+    if isinstance(model, torch.nn.Module):
+        # Beside torch's tables of modules: a module in itself would be found again and again.
+        object.__setattr__(model, _INNER, model)
+    return model

@@ -11,7 +11,6 @@ the process that ordered it.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import itertools
@@ -29,29 +28,6 @@ from typing import Any
 from grader.core.processes import end_with_parent, signal_name
 from grader.worker.confinement.identity import enter_process_namespace
 from grader.worker.fork_server import serve_judges, warm_up
-
-_MADV_COLLAPSE = 25
-_LARGE_PAGE = 2 << 20
-
-
-def collapse_memory() -> None:
-    """Has the kernel move this process's private memory into pages of 2 MB, where it can.
-
-    A fork copies the table of pages, not their contents, and large pages are 512 times fewer. A
-    kernel without this feature changes nothing.
-    """
-    if sys.platform != "linux":
-        return
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        place, rights, _, _, inode, *name = line.split(maxsplit=5)
-        if rights == "rw-p" and inode == "0" and name in ([], ["[heap]"]):
-            start, end = (int(address, 16) for address in place.split("-"))
-            first, last = -(-start // _LARGE_PAGE) * _LARGE_PAGE, end // _LARGE_PAGE * _LARGE_PAGE
-            if first < last:
-                madvise(first, last - first, _MADV_COLLAPSE)
-
 
 # For a killed job to close the pipe; a job that only lost a fork server keeps it open.
 _SECONDS_TO_END = 1.0
@@ -93,12 +69,9 @@ def _serve(
     preload: Sequence[str],
     granted: Sequence[str],
     several: bool,
-    many: bool,
 ) -> None:
     """Warms up, then forks a fork server for each order, until the socket is closed."""
     not_preloaded = warm_up(preload, granted, several)
-    if many:
-        collapse_memory()
     signal.signal(signal.SIGCHLD, lambda *_: _reap(os.WNOHANG))
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, _LONGEST_MESSAGE, _DESCRIPTORS)

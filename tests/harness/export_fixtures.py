@@ -21,7 +21,7 @@ from grader.core.verdict import (
     Where,
 )
 from grader.reports.export.filling import Choices
-from grader.reports.export.formats import write_export
+from grader.reports.export.formats import export_of
 from grader.reports.export.scores import Remark
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
@@ -50,7 +50,7 @@ AWKWARD = (
 def a_settling(**fields: Any) -> Settling:
     """Returns the settling of a class without people, rule, decisions or times."""
     known: dict[str, Any] = {"people": {}, "times": {}, "rule": None}
-    told: dict[str, Any] = {"aimed": (), "absentees": (), "marked": frozenset()}
+    told: dict[str, Any] = {"decisions": (), "absentees": (), "marked": frozenset()}
     return Settling(**known | told | fields)
 
 
@@ -180,8 +180,5 @@ class Exported:
 
 def exported(form: str, results: Results, template: Path | None = None, **choices: Any) -> Exported:
     """Returns an export in a format."""
-    file = io.StringIO(newline="")
-    remarks = write_export(
-        form, results, open_settling(results), template, Choices(**choices), file
-    )
-    return Exported(file.getvalue(), remarks)
+    found = export_of(form, results, open_settling(results), template, Choices(**choices))
+    return Exported(found.text, found.remarks)

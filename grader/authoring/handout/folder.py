@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from grader.authoring.handout.freezing import freeze_public_tests
@@ -23,7 +23,6 @@ from grader.authoring.handout.installing import (
     write_wheel,
 )
 from grader.core.assignment import Assignment, BadAssignment
-from grader.core.names import is_adapter
 from grader.core.text import quantity
 from grader.home.bench import CONTRACT
 from grader.reports.package_needs import required_distributions
@@ -31,63 +30,32 @@ from grader.testing.cases import FIXTURES, remove_frozen
 from grader.testing.course import in_building_order, load_foundations
 
 _ABOUT = '"""Holds the types of the adapters, as they were handed out: leave this file as it is."""'
-_NAME = re.compile(r"[^\W\d]\w*")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_STUDENTS = "assignment"
 
 
 def frozen_contract(adapters: str) -> str:
-    """Returns a module's adapters, and the statements that their annotations need.
+    """Returns a module's adapters, with all that their annotations may need.
 
-    Imports that only bodies use are left out: they are a student's modules, and may fail. Bodies
-    never run; they tell which lines of a student's adapters were handed out.
+    The imports of a student's modules are left out, which may fail. Bodies never run; they tell
+    which lines of a student's adapters were handed out.
     """
-    tree, whole = ast.parse(adapters), ast.parse(adapters)
-    for function in ast.walk(tree):
-        if isinstance(function, _FUNCTIONS):
-            function.body = [ast.Expr(ast.Constant(...))]
-    for function in (*tree.body, *whole.body):
-        if isinstance(function, _FUNCTIONS):
+    kept = [one for one in ast.parse(adapters).body if not _is_left_out(one)]
+    for function in kept:
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             function.decorator_list = []
-    kept = _needed(tree.body)
-    both = zip(tree.body, whole.body, strict=True)
-    texts = [ast.unparse(as_written) for one, as_written in both if one in kept]
-    return "\n\n".join([_ABOUT, *texts]) + "\n"
+    return "\n\n".join([_ABOUT, *map(ast.unparse, kept)]) + "\n"
 
 
-def _needed(body: list[ast.stmt]) -> set[ast.stmt]:
-    """Returns the adapters and the top-level statements that set the names they use."""
-    kept = {one for one in body if any(map(is_adapter, _bound(one)))}
-    kept |= {one for one in body if isinstance(one, ast.ImportFrom) and _is_for_all(one)}
-    while True:
-        used = {name for one in kept for name in _used(one)}
-        more = {one for one in body if used & {*_bound(one)}} - kept
-        if not more:
-            return kept
-        kept |= more
-
-
-def _is_for_all(node: ast.ImportFrom) -> bool:
-    return node.module == "__future__" or any(one.name == "*" for one in node.names)
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names that a statement binds, those of an inner class or function included."""
-    for node in ast.walk(statement):
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).split(".")[0]
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
-def _used(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names that a statement uses, including names in string annotations."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from _NAME.findall(node.value)
+def _is_left_out(statement: ast.stmt) -> bool:
+    """Returns whether a statement imports a student's module, or is the module's docstring."""
+    match statement:
+        case ast.Import(names=names):
+            modules = [alias.name for alias in names]
+        case ast.ImportFrom(module=str(module)):
+            modules = [module]
+        case _:
+            return isinstance(statement, ast.Expr)
+    return any(name.partition(".")[0] == _STUDENTS for name in modules)
 
 
 PAGE = Path("docs/students.md")
@@ -137,7 +105,7 @@ def rules(assignment: Assignment) -> str:
 
 
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
-_PARTS = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
+_PARTS = ("adapters.py", _STUDENTS, "tests/conftest.py", "tests/public")
 _CONSTRAINTS = "constraints.txt"
 # uv must not manage the project: it would choose torch's build for GPUs.
 _PROJECT = """\
@@ -236,7 +204,7 @@ def _lay_out(
             _copy(root / part, folder / part)
         remove_frozen(tests / FIXTURES)
         shutil.copytree(frozen, tests, dirs_exist_ok=True)
-    wheel = write_wheel(folder.rglob("*.py"), folder)
+    wheel = write_wheel(folder)
     constraints = _CONSTRAINTS if (root / _CONSTRAINTS).is_file() else None
     if constraints:
         _copy(root / constraints, folder / constraints)

@@ -5,7 +5,6 @@ The part of the engine that students run is one wheel, which pip, uv and conda i
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -14,69 +13,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 import grader
 
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
-
-
-def needed(files: Iterable[Path], modules: Iterable[str], package: Path) -> list[Path]:
-    """Returns the files of a package that `files`, `modules` or these files themselves import.
-
-    Imports inside functions count. A string that is a module's name also counts, as in
-    `import_module("package.module")` and pytest's `pytest_plugins`. Imports for type checkers do
-    not count.
-    """
-    found: set[Path] = set()
-    waiting = [*modules]
-    for file in files:
-        waiting += _imported(file)
-    while waiting:
-        for file in _files_of(waiting.pop(), package):
-            if file not in found:
-                found.add(file)
-                waiting += _imported(file)
-    return sorted(found)
-
-
-def _files_of(module: str, package: Path) -> Iterator[Path]:
-    """Yields the files of a module of `package` and of the packages around it."""
-    top, *names = module.split(".")
-    for depth in range(len(names) + 1) if top == package.name else ():
-        place = package.joinpath(*names[:depth])
-        for file in (place.with_suffix(".py"), place / "__init__.py"):
-            if file.is_file():
-                yield file
-
-
-def _imported(file: Path) -> Iterator[str]:
-    """Yields the dotted names that a file may import: names of modules and of their members."""
-    for node in _run_time_nodes(ast.parse(file.read_bytes(), file)):
-        match node:
-            case ast.Import(names=names):
-                yield from (alias.name for alias in names)
-            case ast.ImportFrom(module=str(module), names=names, level=0):
-                yield module
-                yield from (f"{module}.{alias.name}" for alias in names)
-            case ast.Constant(value=str(text)) if _DOTTED.fullmatch(text):
-                yield text
-
-
-def _run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    match node:
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-            return
-    yield node
-    for child in ast.iter_child_nodes(node):
-        yield from _run_time_nodes(child)
-
-
-# The modules that tests use, and the plugin, which imports all else that students need.
-_ENTRIES = ("grader.testing", "grader.testing.plugin")
+# The rooms of the engine whose modules run on a student's machine.
+_ROOMS = ("core", "explain", "home", "testing", "worker")
 _PACKAGE = Path(grader.__file__).parent
 # The packages that the engine and the code of students import.
 PACKAGES = (
@@ -97,13 +42,14 @@ name = "grader"
 """
 
 
-def write_wheel(tests: Iterable[Path], folder: Path) -> str:
-    """Writes the wheel with the files that `tests` need into `folder`, and returns its name.
+def write_wheel(folder: Path) -> str:
+    """Writes the wheel into `folder`, and returns its name.
 
     The same engine makes the same bytes. A changed engine has another version, so that a new
     handout replaces the old engine.
     """
-    files = needed(tests, _ENTRIES, _PACKAGE)
+    rooms = (file for room in _ROOMS for file in sorted((_PACKAGE / room).rglob("*.py")))
+    files = [_PACKAGE / "__init__.py", *rooms]
     with tempfile.TemporaryDirectory() as scratch:
         source, built = Path(scratch, "source"), Path(scratch, "built")
         for file in files:

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -15,7 +15,7 @@ from grader.cli.options import REPORT, RESULTS
 from grader.core.names import several
 from grader.core.text import quantity
 from grader.results.anonymous import AnonymousResults
-from grader.results.decisions.decision import BadDecisions, ClassList, Times, UnknownName
+from grader.results.decisions.decision import BadDecisions, ClassList, Kind, UnknownName
 from grader.results.decisions.file import (
     NAME,
     append_decision,
@@ -43,25 +43,18 @@ class _Moment(click.ParamType[datetime.datetime]):
             raise click.BadParameter(f"{value!r} is not a time such as 2026-10-03T23:59") from None
 
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOMENT = _Moment()
 _FOLDER = click.pass_obj
 _PERSON = click.argument("person")
+_SUBMISSION = click.argument("submission")
+_PART = click.argument("what", metavar="TEST_OR_EXERCISE")
 _BY = click.option("--by", "who", metavar="NAME", help="Your name, for the file.")
 _WHY = "The reason, for the student to read."
+_TOLD = (_BY, click.option("--reason", metavar="TEXT", required=True, help=_WHY))
+_TELLABLE = (_BY, click.option("--reason", metavar="TEXT", help=_WHY))
 _NOTE = "The reason, for you: it stays in the file of decisions."
-
-
-def _told(command: _Command) -> _Command:
-    return click.option("--reason", metavar="TEXT", required=True, help=_WHY)(_BY(command))
-
-
-def _tellable(command: _Command) -> _Command:
-    return click.option("--reason", metavar="TEXT", help=_WHY)(_BY(command))
-
-
-def _noted(command: _Command) -> _Command:
-    return click.option("--reason", metavar="TEXT", help=_NOTE)(_BY(command))
+_NOTED = (_BY, click.option("--reason", metavar="TEXT", help=_NOTE))
+_Parameter = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @click.group(short_help="Change grades, with a reason.", invoke_without_command=True)
@@ -97,7 +90,8 @@ def decide(context: click.Context, folder: Path) -> None:
 @_PERSON
 @click.argument("what", metavar="[TEST_OR_EXERCISE]", nargs=-1)
 @click.argument("number", metavar="POINTS")
-@_told
+@_TOLD[0]
+@_TOLD[1]
 def points(folder: Path, /, what: tuple[str, ...], number: str, **told: Any) -> None:
     """Gives PERSON, or `everybody`, POINTS; with a sign, as in +1.5 or -1, changes their points.
 
@@ -118,30 +112,36 @@ def points(folder: Path, /, what: tuple[str, ...], number: str, **told: Any) -> 
         raise click.UsageError(said) from None
     key = "by" if number[:1] in "+-−" else "to"
     told[key] = int(amount) if amount.is_integer() else amount
-    _write(folder, "points", **_part(folder, what[0] if what else None), **told)
+    _write(folder, Kind.POINTS, what[0] if what else None, **told)
 
 
-@decide.command(short_help="A comment for a student.")
-@_FOLDER
-@_PERSON
-@click.argument("text")
-@_BY
-def comment(folder: Path, /, **told: Any) -> None:
+def _add(kind: Kind, short_help: str, text: str, *parameters: _Parameter) -> None:
+    """Adds a command that writes its parameters into a table of a kind."""
+
+    def write(folder: Path, /, **told: Any) -> None:
+        _write(folder, kind, **told)
+
+    command: Callable[..., None] = write
+    for parameter in reversed(parameters):
+        command = parameter(command)
+    name = kind.replace("_", "-")
+    decide.command(name, short_help=short_help, help=text)(_FOLDER(command))
+
+
+_add(
+    Kind.COMMENT,
+    "A comment for a student.",
     """Writes TEXT into the feedback of PERSON.
 
     \b
     Example:
       grader decide results/ comment alice "Well argued in your mail."
-    """
-    _write(folder, "comment", **told)
-
-
-@decide.command("excused", short_help="Excuse somebody.")
-@_FOLDER
-@_PERSON
-@click.argument("exercise", required=False)
-@_tellable
-def excused(folder: Path, /, **told: Any) -> None:
+    """,
+    *(_PERSON, click.argument("text"), _BY),
+)
+_add(
+    Kind.EXCUSED,
+    "Excuse somebody.",
     """Excuses PERSON from an exercise, or from everything.
 
     \b
@@ -150,32 +150,27 @@ def excused(folder: Path, /, **told: Any) -> None:
       grader decide results/ excused bob --reason "ill"
 
     An excused exercise gives the same share of its points as the person's other exercises.
-    """
-    _write(folder, "excused", **told)
-
-
-@decide.command("extension", short_help="More time for somebody.")
-@_FOLDER
-@_PERSON
-@click.option("--until", type=_MOMENT, help="The new due date, on the assignment's clock.")
-@click.option("--days", type=click.IntRange(1), help="The number of days more.")
-@_tellable
-def extension(folder: Path, /, **told: Any) -> None:
+    """,
+    *(_PERSON, click.argument("exercise", required=False), *_TELLABLE),
+)
+_add(
+    Kind.EXTENSION,
+    "More time for somebody.",
     """Gives PERSON more time, and with PERSON the whole group.
 
     \b
     Examples:
       grader decide results/ extension bob --until 2026-10-05T23:59
       grader decide results/ extension bob --days 2
-    """
-    _write(folder, "extension", **told)
-
-
-@decide.command("taken-out", short_help="Take a test or exercise out for everybody.")
-@_FOLDER
-@click.argument("what", metavar="TEST_OR_EXERCISE")
-@_told
-def taken_out(folder: Path, /, what: str, **told: Any) -> None:
+    """,
+    _PERSON,
+    click.option("--until", type=_MOMENT, help="The new due date, on the assignment's clock."),
+    click.option("--days", type=click.IntRange(1), help="The number of days more."),
+    *_TELLABLE,
+)
+_add(
+    Kind.TAKEN_OUT,
+    "Take a test or exercise out for everybody.",
     """Takes a test or an exercise out for everybody.
 
     \b
@@ -183,45 +178,34 @@ def taken_out(folder: Path, /, what: str, **told: Any) -> None:
       grader decide results/ taken-out test_run_rope.py::test_values --reason "asked for too much"
 
     A test's points go to the other tests of its exercise. An exercise's points are removed.
-    """
-    _write(folder, "taken_out", **_part(folder, what), **told)
-
-
-@decide.command(short_help="Make a test or exercise a bonus.")
-@_FOLDER
-@click.argument("what", metavar="TEST_OR_EXERCISE")
-@_told
-def bonus(folder: Path, /, what: str, **told: Any) -> None:
+    """,
+    *(_PART, *_TOLD),
+)
+_add(
+    Kind.BONUS,
+    "Make a test or exercise a bonus.",
     """Makes a test or an exercise a bonus: its points are added for people who earn them.
 
     \b
     Example:
       grader decide results/ bonus run_rope --reason "was not in the lecture"
-    """
-    _write(folder, "bonus", **_part(folder, what), **told)
-
-
-@decide.command("taken-instead", short_help="Which submission counts.")
-@_FOLDER
-@_PERSON
-@click.argument("submission")
-@_noted
-def taken_instead(folder: Path, /, **told: Any) -> None:
+    """,
+    *(_PART, *_TOLD),
+)
+_add(
+    Kind.TAKEN_INSTEAD,
+    "Which submission counts.",
     """Gives PERSON the grade of a SUBMISSION in place of any other.
 
     \b
     Example:
       grader decide results/ taken-instead alice alice-second-try
-    """
-    _write(folder, "taken_instead", **told)
-
-
-@decide.command(short_help="Say whose a submission is.")
-@_FOLDER
-@click.argument("submission")
-@_PERSON
-@_noted
-def whose(folder: Path, /, **told: Any) -> None:
+    """,
+    *(_PERSON, _SUBMISSION, *_NOTED),
+)
+_add(
+    Kind.WHOSE,
+    "Say whose a submission is.",
     """Says that a SUBMISSION is PERSON's, even if another person seems to have handed it in.
 
     \b
@@ -231,38 +215,31 @@ def whose(folder: Path, /, **told: Any) -> None:
 
     Use it for submissions that the report lists as of an uncertain author. PERSON may be the
     submission's own name: then it belongs to the people whom the submission itself names.
-    """
-    _write(folder, "whose", **told)
-
-
-@decide.command("late-days", short_help="How many late days are left.")
-@_FOLDER
-@_PERSON
-@click.argument("left", type=click.IntRange(0))
-@_noted
-def late_days(folder: Path, /, **told: Any) -> None:
+    """,
+    *(_SUBMISSION, _PERSON, *_NOTED),
+)
+_add(
+    Kind.LATE_DAYS,
+    "How many late days are left.",
     """Sets the number of late days that PERSON has left.
 
     \b
     Example:
       grader decide results/ late-days alice 2
-    """
-    _write(folder, "late_days", **told)
-
-
-@decide.command("handed-in", short_help="When somebody handed in.")
-@_FOLDER
-@_PERSON
-@click.argument("at", type=_MOMENT)
-@_noted
-def handed_in(folder: Path, /, **told: Any) -> None:
+    """,
+    *(_PERSON, click.argument("left", type=click.IntRange(0)), *_NOTED),
+)
+_add(
+    Kind.HANDED_IN,
+    "When somebody handed in.",
     """Says when PERSON handed in, if the platform does not say or another time counts.
 
     \b
     Example:
       grader decide results/ handed-in alice 2026-10-03T23:59
-    """
-    _write(folder, "handed_in", **told)
+    """,
+    *(_PERSON, click.argument("at", type=_MOMENT), *_NOTED),
+)
 
 
 @decide.command(short_help="When everybody handed in, from a table.")
@@ -281,7 +258,7 @@ def times(folder: Path, table: Path, who: str | None) -> None:
     decisions.
     """
     place = os.path.relpath(table.resolve(), folder.resolve())
-    _write(folder, "times", who=who, table=place)
+    _write(folder, Kind.TIMES, who=who, table=place)
 
 
 @decide.command("list", short_help="List the decisions and their effects.")
@@ -325,60 +302,56 @@ def undo(folder: Path, number: int) -> None:
     click.echo(f"taken back: {decisions[number - 1].source}")
 
 
-def _part(folder: Path, what: str | None) -> dict[str, Any]:
-    """Returns the part of a table that names an exercise or a test of the class; {} for None."""
-    if what is None:
-        return {}
-    known = ClassList(Store.read(folder))
+def _part(known: ClassList, what: str) -> dict[str, str]:
+    """Returns the part of a table that names an exercise or a test of the class."""
     if what in known.exercises:
         return {"exercise": what}
     try:
         known.tests(what)
-    except UnknownName as no_test:
-        try:
+    except UnknownName:
+        if not ("::" in what or what.startswith("test")):
             known.exercise(what)
-        except UnknownName as no_exercise:
-            is_test = "::" in what or what.startswith("test")
-            raise (no_test if is_test else no_exercise) from None
+        raise
     return {"test": what}
 
 
-def _write(folder: Path, kind: str, who: str | None, **table: Any) -> None:
-    """Writes a decision with these keys, except those that are None.
+def _write(
+    folder: Path, kind: Kind, what: str | None = None, who: str | None = None, **table: Any
+) -> None:
+    """Writes a decision with these keys, except those that are None; `what` is a test or exercise.
 
     Raises:
         BadDecisions: if it is incomplete, or does not fit this class.
     """
-    results = Store.read(folder)
-    known, file = ClassList(results), folder / NAME
-    named = [key for key in ("person", "submission") if key in table]
-    for key in named:
-        if submission := known.by_number(table[key]):
+    named = results = Store.read(folder)
+    known, file = ClassList(named), folder / NAME
+    for key in ("person", "submission"):
+        if key in table and (submission := known.by_number(table[key])):
             # A decision by an anonymous number shows no name, neither here nor in the file. The
             # label of a number is no later submission's name.
-            results = AnonymousResults.of(Store.read(folder))
-            table[key] = results.mask.labels[submission]
+            results = anonymous = AnonymousResults.of(named)
+            table[key] = anonymous.mask.labels[submission]
+    table |= _part(known, what) if what else {}
     found = {key: value for key, value in table.items() if value is not None}
     if wrong := [*complaints(kind, found)]:
         raise BadDecisions("; ".join(wrong))
     decision = decision_of(kind, found, file.name, 0)
     [*aim(decision, known)]
-    until, rule = getattr(decision, "until", None), late_rule(Store.read(folder), Path())
+    until, rule = decision.until, late_rule(named, Path())
     if until and rule and rule.local(until) <= (due := rule.local(rule.due)):
         raise BadDecisions(f"until must be after the due date, {due:%Y-%m-%dT%H:%M %Z}")
     # A table that cannot be read would stop every command.
-    table_of = read_times(folder / decision.table, known) if isinstance(decision, Times) else None
+    read = read_times(folder / decision.table, known) if decision.table else None
     now = datetime.datetime.now().astimezone()
-    said = {**found, "who": who, "when": now}
-    line = append_decision(file, kind, said)
+    line = append_decision(file, kind, {**found, "who": who, "when": now})
     click.echo(f"{file}:{line}: written")
     settling = open_settling(results)
     for effect in effects(results, settling):
         for told in effect.in_short() if effect.decision.line == line else ():
             click.echo(f"  {told}")
-    if table_of and table_of.strangers:
-        click.echo(f"  nobody of this class: {several(list(table_of.strangers))}")
-    if table_of and settling.untimed:
+    if read and read.strangers:
+        click.echo(f"  nobody of this class: {several(list(read.strangers))}")
+    if read and settling.untimed:
         click.echo(f"  still without a time: {several(list(settling.untimed))}")
     if (folder / REPORT).is_dir():
         click.echo(f"  the pages show it after grader report {shlex.quote(str(folder))}")

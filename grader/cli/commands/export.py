@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 import click
 from click.core import ParameterSource
 
 from grader.cli.options import FILE, FOLDER, RESULTS, say
-from grader.core.files import replaced
 from grader.core.names import several
 from grader.core.text import enumerated, quantity
 from grader.reports.export.filling import Choices
-from grader.reports.export.formats import FORMATS, write_export
-from grader.reports.export.scores import ExportRefused, refuse_results
+from grader.reports.export.formats import FORMATS, export_of
+from grader.reports.export.scores import ExportRefused, refuse_results, write_whole
 from grader.reports.feedback import FORMS, README, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
@@ -120,11 +115,16 @@ def export(
     )
     results = Store.read(folder)
     settling = open_settling(results)
-    with _opened(output) as file:
-        remarks = write_export(form, results, settling, template, choices, file)
-    for remark in remarks:
+    exported = export_of(form, results, settling, template, choices)
+    if output == _STDOUT:
+        click.echo(exported.text.encode(), nl=False)
+    else:
+        refuse_results(output)
+        # A link stays.
+        write_whole(output.resolve() if output.is_file() else output, exported.text)
+    for remark in exported.remarks:
         say(str(remark))
-    sys.exit(int(any(remark.lost for remark in remarks)))
+    sys.exit(int(any(remark.lost for remark in exported.remarks)))
 
 
 def _are_same(template: Path, output: Path) -> bool:
@@ -132,33 +132,6 @@ def _are_same(template: Path, output: Path) -> bool:
         return template.samefile(output)
     except OSError:  # one of them is not there
         return False
-
-
-@contextlib.contextmanager
-def _opened(output: Path) -> Iterator[TextIO]:
-    """Provides the file to write, in UTF-8 and without translation of line ends.
-
-    An earlier file stays until everything is written.
-    """
-    if output == _STDOUT:
-        text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
-        try:
-            yield text
-            text.flush()
-        finally:
-            text.detach()
-        return
-    refuse_results(output)
-    try:
-        is_stream = output.exists() and not output.is_file()  # a device or a pipe
-        output = output if is_stream else output.resolve()  # a link stays
-        with (
-            replaced(output) as written,
-            written.open("w", encoding="utf-8", newline="") as file,
-        ):
-            yield file
-    except OSError as error:
-        raise ExportRefused(f"{output} cannot be written: {error.strerror}") from error
 
 
 @click.command(short_help="Write each person's feedback, as platforms take it back.")

@@ -15,7 +15,7 @@ from grader.explain.mistakes.clusters import FILE as NAMES
 from grader.grading.options import Options
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
-from grader.reports.pages.report import Report, current_report, write_report
+from grader.reports.pages.report import Report, write_report
 from grader.reports.suite_quality import exercises_of, in_words, print_tolerances, spreads
 from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
@@ -129,13 +129,13 @@ def print_next_steps(results: Results, written: Report) -> None:
 
 
 def write_pages(results: Results) -> None:
-    """Writes the pages of a folder of results, unless they are current, and prints next steps.
+    """Writes the pages of a folder of results, and prints the next steps.
 
     If the pages cannot be written, the grades are kept.
     """
     place = results.folder / REPORT
     try:
-        print_next_steps(results, current_report(results, place) or write_report(results, place))
+        print_next_steps(results, write_report(results, place))
     except BadDecisions as refusal:
         say(f"{refusal}\nno report is written until this is fixed; the grades are kept")
     except NotWritten as refusal:

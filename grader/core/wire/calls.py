@@ -39,7 +39,6 @@ MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
 MAX_ADAPTERS = 1000
-MAX_BIASES = 4
 MAX_IMPORTS = 40
 # Further lines are not counted.
 MOST_LINES = 5_000_000
@@ -162,8 +161,8 @@ class Operand:
 class Raised:
     """An exception, as text. `frames` are the submission's own, innermost last.
 
-    The innermost frame gives the `expression` that raised, its `operands`, the column of a syntax
-    error (from 1), and for wrong arguments what the called function `accepts`.
+    The innermost frame gives the `operands` of the expression that raised. If the call's arguments
+    do not fit the function, the signature that the function `accepts` is there.
     `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
     The judge adds the output `printed` just before. Where it knows the cause better, it adds a
     `remark`. Where a name is missing, it adds the code that was `not_run` and may have defined it.
@@ -173,9 +172,7 @@ class Raised:
     message: Annotated[str, AtMost(MAX_MESSAGE)]
     frames: Annotated[tuple[Frame, ...], AtMost(20, last=True)] = ()
     missing: bool = False
-    expression: Annotated[str, OnOneLine(300)] = ""
     operands: Annotated[tuple[Operand, ...], AtMost(MAX_OPERANDS)] = ()
-    column: LineNumber = 0
     accepts: Annotated[str, OnOneLine(500)] = ""
     suggestion: Name = ""
     lacks: Name = ""
@@ -241,8 +238,7 @@ class Record:
 class Answer:
     """The answer to a call: a value or an exception, and the observations.
 
-    `origin` is the line of the submission that a traced call found. `biases` are the lines that
-    make linear layers whose biases stay random, in a recorded call.
+    `origin` is the line of the submission that a traced call found.
     Equal digests mean equal answers; `size` is the approximate number of bytes. The receiver may
     set both.
     """
@@ -254,7 +250,6 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
-    biases: tuple[Line, ...] = ()
     origin: Line | None = None
     digest: bytes | None = None
     size: int = 0
@@ -399,7 +394,6 @@ _OBSERVED = {
     "changed_inputs": reader(Annotated[tuple[Name, ...], AtMost(100)]),
     "work": reader(Work | None),
     "uses": reader(Uses),
-    "biases": reader(Annotated[tuple[Line, ...], AtMost(MAX_BIASES)]),
     "origin": reader(Line | None),
 }
 

@@ -137,11 +137,11 @@ def _reader(kind: Any) -> _Reader:
     if origin is tuple and parts[1:] != (...,):
         each = [*map(_reader, parts)]
         return lambda entry: tuple(
-            read(own) for read, own in zip(each, _of_type(list, entry), strict=True)
+            read(own) for read, own in zip(each, _listed(entry), strict=True)
         )
     if origin in (tuple, list, frozenset):
         one = _reader(parts[0])
-        return lambda entry: origin(map(one, _of_type(list, entry)))
+        return lambda entry: origin(map(one, _listed(entry)))
     if origin is Mapping:
         one = _reader(parts[1])
         return lambda entry: {str(key): one(own) for key, own in _of_type(dict, entry).items()}
@@ -173,7 +173,13 @@ def _bounded(kind: Any, bound: AtMost | OnOneLine | Below) -> _Reader:
         return lambda entry: bound.cut(_of_type(str, entry))
     own = _reader(kind)
     # Cuts first: the rest is not even checked.
-    return lambda entry: own(bound.cut(_of_type(list, entry)))
+    return lambda entry: own(bound.cut(_listed(entry)))
+
+
+def _listed(entry: object) -> list[Any] | tuple[Any, ...]:
+    if not isinstance(entry, list | tuple):
+        raise BadFrame("an entry is not the list that it must be")
+    return entry
 
 
 def _of_type(kind: type, entry: object) -> Any:

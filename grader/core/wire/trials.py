@@ -24,7 +24,7 @@ KINDS = ("tensor", "mask", "int", "float", "bool", "function", "shape", "other")
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
 # The fields of trials that cross unchanged.
-_PLAIN = ("to_change", "seconds", "follow", "in_one_state", "stays")
+_PLAIN = ("to_change", "seconds", "follow", "stays")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,6 @@ class Trials:
     is the control. `follow` is the number of first calls whose lines are recorded, without any
     edit.
 
-    If the calls are `in_one_state`, they run one after another, each from the state that the call
-    before left, as edit 0 and without any change.
-
     If the only edit `stays`, it is applied to the state after the import, for the calls that follow
     these trials. No call is made now.
     """
@@ -79,7 +76,6 @@ class Trials:
     edits: Sequence[Mapping[str, Sequence[TextChange]]]
     seconds: float
     follow: int = 0
-    in_one_state: bool = False
     stays: bool = False
 
 

@@ -16,14 +16,13 @@ from grader.explain.exceptions.kinds import ExceptionKind, Explanation, source_o
 from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
 from grader.explain.exceptions.python_versions import needed_python
 from grader.explain.exceptions.sizes import SIZES
-from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS, STATE_DICT
+from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS
 from grader.testing.handles.scripts import REMARK, in_two_processes
 from grader.testing.outcome import StudentFault
 
 # In order. Messages of libraries may quote any text, so their kinds come first.
 KINDS: tuple[ExceptionKind, ...] = (
     *PATTERNS,
-    *STATE_DICT,
     *DEVICES,
     *DTYPES,
     *SIZES,
@@ -106,13 +105,11 @@ def _headline(raised: Raised, text: str | None) -> str:
 
 
 def _source(raised: Raised) -> Iterator[str]:
-    """Yields the source line, a caret below a syntax error, and the line's operands."""
+    """Yields the source line and its operands."""
     source = plain(source_of(raised))
     if not source:
         return
     yield f"    {source}"
-    if 0 < raised.column <= len(source) + 1:
-        yield f"    {' ' * (raised.column - 1)}^"
     operands = [plain(f"{one.name} = {one.words}") for one in raised.operands if one.words]
     if operands:
         yield f"    with {', '.join(operands)}"

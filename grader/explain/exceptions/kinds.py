@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.core.text import enumerated
 from grader.core.wire.calls import Operand, Raised
 
 # The words for dtypes in torch's messages, and the dtypes' names.
@@ -83,9 +82,3 @@ def shape_of(operand: Operand) -> list[int] | None:
 def source_of(raised: Raised) -> str:
     """Returns the source line at which an exception was raised, or ""."""
     return raised.frames[-1].source if raised.frames else ""
-
-
-def names_in_words(names: Sequence[str], most: int = 6) -> str:
-    """Returns `a, b and c`; if there are many, the first ones and the number of others."""
-    shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
-    return enumerated(shown) if shown else "nothing"

@@ -12,7 +12,6 @@ from grader.explain.exceptions.kinds import (
     ExceptionKind,
     Explanation,
     kind,
-    names_in_words,
     source_of,
 )
 
@@ -30,10 +29,10 @@ _IMPORTS = {
     **dict.fromkeys(("Optional", "Tuple", "List", "Dict", "Any"), "from typing import …"),
 }
 
-# Functions that return values and indices along an axis.
-_VALUES_AND_INDICES = ("max", "min", "median", "mode", "sort", "topk", "kthvalue")
-# A call without another call in it.
-_CALL = re.compile(r"[\w.\])]+\([^()]*\)")
+_NOTHING = (
+    "Something there is None: an argument that was left out, say, or what a function without a "
+    "return gives."
+)
 
 
 def _no_name(match: re.Match[str], raised: Raised) -> str | None:
@@ -57,7 +56,7 @@ def _no_value(match: re.Match[str], raised: Raised) -> str:
 def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
     owner, name = match.groups()
     if owner == "NoneType":
-        return _nothing(match, raised)
+        return _NOTHING
     if raised.suggestion or f"self.{name}" not in source_of(raised):
         return _meant(raised)
     if re.search(rf"self\.{name} *=(?!=)", source_of(raised)):
@@ -69,66 +68,23 @@ def _meant(raised: Raised) -> str | None:
     return f"Did you mean {raised.suggestion}?" if raised.suggestion else None
 
 
-def _nothing(_: re.Match[str], raised: Raised) -> str:
-    nothing = [operand.name for operand in raised.operands if operand.words == "None"]
-    if raised.message.startswith("unsupported operand"):
-        nothing = [name for name in nothing if not _is_only_passed(name, source_of(raised))]
-    if not nothing and ".grad" in source_of(raised):
-        return "Something there is None. A gradient is None where none reached that tensor."
-    if not nothing:
-        return "Something there is None, as is what a function without a return gives."
-    verb = "is" if len(nothing) == 1 else "are"
-    return (
-        f"{names_in_words(nothing)} {verb} None there, as is an argument that was left out, or "
-        "what a function without a return gives."
-    )
-
-
-def _is_only_passed(name: str, source: str) -> bool:
-    """Returns whether a line uses a name only as an argument of calls.
-
-    An operator then acts on a call's result, not on the named value.
-    """
-    outside = source
-    while (shorter := _CALL.sub("call", outside)) != outside:
-        outside = shorter
-    return not re.search(rf"(?<![\w.]){re.escape(name)}(?![\w(])", outside)
-
-
-def _pair(match: re.Match[str], raised: Raised) -> str:
-    function = match[1] or match[2]
-    if function not in _VALUES_AND_INDICES:
-        return f"{function} gives several tensors at once: take one of them, or unpack them."
-    pairs = [one.name for one in raised.operands if one.words.startswith("(")]
-    name = pairs[0] if len(pairs) == 1 else f"x.{function}(dim=...)"
-    return (
-        f"{function} along an axis gives two tensors, values and indices: take {name}.values, or "
-        "unpack the two."
-    )
-
-
-def _uncalled(_: re.Match[str], raised: Raised) -> str:
-    functions = [one.name for one in raised.operands if one.words.startswith("the function ")]
-    which = f"{functions[0]} is" if functions else "Something there is"
-    return (
-        f"{which} a function that was not called: round brackets after it call it (a @property "
-        "needs none)."
-    )
-
-
 NAMES: tuple[ExceptionKind, ...] = (
     kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
     kind(r"UnboundLocalError: cannot access local variable '(\w+)'", _no_value, settles=True),
-    kind(r"torch\.return_types\.(\w+)|'return_types\.(\w+)'", _pair),
+    kind(
+        r"return_types\.(\w+)",
+        "{0} gives several tensors at once, as max along an axis gives values and indices: take "
+        "one of them (.values), or unpack them.",
+    ),
     kind(
         r"TypeError: (?!cannot pickle).*"
         r"'(?:method|function|builtin_function_or_method|method_descriptor)'",
-        _uncalled,
+        "Something there is a function that was not called: round brackets after its name call it "
+        "(a @property needs none).",
     ),
     kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),
     kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
-    kind(r"TypeError: .*'NoneType'", _nothing),
-    kind(r"TypeError: linear\(\).*not NoneType|must be [^,]+, not NoneType", _nothing),
+    kind(r"TypeError: .*(?:'NoneType'|not NoneType)", _NOTHING),
     kind(
         r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value",
         "Only a tensor of one number is true or false. To combine booleans, write & | ~ for and, "
@@ -204,25 +160,15 @@ def _recursion(_: re.Match[str], raised: Raised) -> str | None:
     return "Functions call each other too deeply for Python, perhaps without end."
 
 
-def _assertion(_: re.Match[str], raised: Raised) -> str | None:
-    if not re.match(r"assert\b", source_of(raised)):
-        return None
-    return "This assert is your own, and does not hold here."
-
-
 _NO_READER = "Nobody is there to type: input() cannot be answered."
 
 PROGRAM: tuple[ExceptionKind, ...] = (
     kind(r"^SystemExit: (.*)", _exit),
     kind(
         r"^BdbQuit: ",
-        lambda *_: Explanation(
-            "Nobody is there to type into a debugger: leave breakpoint() out of what you hand in.",
-            "a debugger was started",
-        ),
+        "Nobody is there to type into a debugger: leave breakpoint() out of what you hand in.",
     ),
     kind(r"^EOFError: EOF when reading a line", _NO_READER),
     kind(r"^OSError: pytest: reading from stdin", _NO_READER),
     kind(r"^RecursionError: ", _recursion),
-    kind(r"^AssertionError: ", _assertion),
 )

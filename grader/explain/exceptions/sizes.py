@@ -2,157 +2,45 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
-from collections.abc import Sequence
 
 from grader.core.text import ordinal
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import ExceptionKind, kind, shape_of, source_of
-from grader.explain.exceptions.operation import Operation
 
 _ANY_NUMBER = "counted from the end (-1, -2), axes are the same with any number of leading ones"
 _OPERANDS = r"operand (\d)"
-_REDUCTIONS = ("sum", "mean", "amax", "amin", "logsumexp", "max", "min")
-_LAST_TWO = 2
+_REDUCTION = re.compile(r"\.(sum|mean|amax|amin|max|min|logsumexp)\([^()]")
+_SUMMED = (
+    "A product sums over one axis of each tensor, and the two must be equally long. In x @ y they "
+    "are the last of x and the second to last of y. In a linear layer they are the last of x and "
+    "of the weight. Here one is {} long, the other {}."
+)
 
 
-def _product(match: re.Match[str], raised: Raised) -> str:
-    _, inner, other, _ = match.groups()
-    operation = Operation.of(raised)
-    if operation.called is not None and operation.called.words.startswith("Linear("):
-        return f"The layer takes vectors of {other} features, and these have {inner}."
-    if operation.name == "linear":
-        return (
-            f"linear sums over the last axis of the tensor ({inner} long) and of the weight "
-            f"({other} long). They must be equally long."
-        )
-    return _lengths(operation, inner, other)
+def _product(match: re.Match[str], _: Raised) -> str:
+    said = _SUMMED.format(match[2], match[3])
+    is_transposed = match[2] == match[4]
+    return f"{said} They fit if one is transposed: .transpose(-2, -1)." if is_transposed else said
 
 
-def _batched_product(match: re.Match[str], raised: Raised) -> str:
-    batch, inner, other_batch, other = match.groups()
-    operation = Operation.of(raised)
-    if batch != other_batch:
-        return (
-            f"The leading axes of the two do not agree: they hold {batch} and {other_batch}."
-            f"{_advice(operation)}"
-        )
-    return _lengths(operation, inner, other)
-
-
-def _lengths(operation: Operation, inner: str, other: str) -> str:
-    """Returns the two axes of a matrix product that differ, and advice on how to make them equal.
-
-    Torch swaps the factors of some products, so its message may name the right tensor first.
-    """
-    shapes = operation.shapes() if operation.is_product else None
-    if shapes is None or len(shapes[0]) < 1 or len(shapes[1]) < 2:
-        return (
-            "A matrix product sums over the last axis of the left tensor and the second to last of "
-            "the right one. They must be equally long, and here one is "
-            f"{inner} long, the other {other}.{_advice(operation)}"
-        )
-    left, right = shapes
-    said = (
-        f"A matrix product sums over the last axis of the left tensor ({left[-1]} long) and the "
-        f"second to last of the right one ({right[-2]} long). They must be equally long"
-    )
-    advice = _advice(operation)
-    if left[-1] == right[-1] and not advice:
-        name = ast.unparse(operation.operands[1])
-        return f"{said}, as they are in {name}.transpose(-2, -1)."
-    return f"{said}.{advice}"
+def _batched_product(match: re.Match[str], _: Raised) -> str:
+    if match[1] != match[3]:
+        return f"The leading axes of the two do not agree: they hold {match[1]} and {match[3]}."
+    return _SUMMED.format(match[2], match[4])
 
 
 def _broadcast(match: re.Match[str], raised: Raised) -> str:
-    one, other, axis = match.groups()
-    operation = Operation.of(raised)
-    shapes = operation.shapes()
-    here = f"Here two axes that meet are {one} and {other} long."
-    if shapes is not None:
-        from_the_end = int(axis) - max(map(len, shapes))
-        here = f"Here axis {from_the_end} is {one} in one tensor and {other} in the other."
-    return (
+    said = (
         "Shapes are aligned from the right; two axes match if they are equally long, or one of "
-        f"them is 1 long. {here}"
-        f"{_elementwise(operation) or _advice(operation)}"
+        f"them is 1 long. Here two axes that meet are {match[1]} and {match[2]} long."
     )
-
-
-def _elementwise(operation: Operation) -> str:
-    """Returns advice to use @ if a matrix product fits the operands of *."""
-    left, right = operation.shapes() or ([], [])
-    if operation.name == "*" and len(left) > 1 < len(right) and left[-1] == right[-2]:
-        return " If a matrix product is meant, write @: * multiplies value by value."
-    return ""
-
-
-def _advice(operation: Operation) -> str:
-    """Returns advice on unequal shapes, from the code of the operation's operands."""
-    for place, node in enumerate(operation.operands):
-        whole = node.value if isinstance(node, ast.Attribute) and node.attr == "T" else None
-        if whole is not None and len(operation.shape(whole) or ()) > _LAST_TWO:
-            name = ast.unparse(whole)
-            return (
-                f" .T reverses all axes of a tensor; {name}.transpose(-2, -1), or {name}.mT, swaps "
-                "only the last two."
-            )
-        for part in ast.walk(node):
-            if isinstance(part, ast.Call) and _would_fit(operation, place, part):
-                return f" {ast.unparse(part)} drops its axis, unless you pass keepdim=True."
-    return ""
-
-
-def _would_fit(operation: Operation, place: int, call: ast.Call) -> bool:
-    """Returns whether a call is a reduction that drops an axis with which the shapes would fit.
-
-    Functions around the reduced tensor mostly keep its shape.
-    """
-    match call:
-        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=own, keywords=keywords) if (
-            name in _REDUCTIONS and ast.unparse(owner) != "self"
-        ):
-            whole, *own = own if ast.unparse(owner) == "torch" and own else (owner, *own)
-        case _:
-            return False
-    named = {keyword.arg: keyword.value for keyword in keywords}
-    axis = named.get("dim") or named.get("axis") or (own[0] if own else None)
-    if axis is None or "keepdim" in named or len(own) > 1 or operation.shape(axis) is not None:
-        return False
-    other = _shape_within(operation, operation.operands[1 - place])
-    before = _shape_within(operation, whole)
-    if len(operation.operands) != _LAST_TWO or other is None or before is None:
-        return False
-    number = _number(axis)
-    kept = [[*before[:at], 1, *before[at + 1 :]] for at in range(len(before))]
-    return any(
-        _fit((one, other)[place], (other, one)[place], operation.is_product)
-        for one in (kept if number is None else kept[number:][:1])
-    )
-
-
-def _shape_within(operation: Operation, node: ast.expr) -> list[int] | None:
-    shapes = (operation.shape(one) for one in ast.walk(node) if isinstance(one, ast.expr))
-    return next((shape for shape in shapes if shape is not None), None)
-
-
-def _fit(left: Sequence[int], right: Sequence[int], is_product: bool) -> bool:
-    if is_product:
-        if min(len(left), len(right)) < _LAST_TWO or left[-1] != right[-2]:
-            return False
-        left, right = left[:-2], right[:-2]
-    pairs = zip(left[::-1], right[::-1], strict=False)
-    return all(one == other or 1 in (one, other) for one, other in pairs)
-
-
-def _number(node: ast.expr) -> int | None:
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return value if type(value) is int else None
+    source = source_of(raised)
+    reduction = _REDUCTION.search(source)
+    if reduction is None or "keepdim" in source:
+        return said
+    return f"{said} {reduction[1]} drops its axis, unless you pass keepdim=True."
 
 
 def _reshaped(match: re.Match[str], _: Raised) -> str | None:
@@ -224,8 +112,7 @@ SIZES: tuple[ExceptionKind, ...] = (
         _batched_product,
     ),
     kind(
-        r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton "
-        r"dimension (\d+)",
+        r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
         _broadcast,
     ),
     kind(r"shape '\[(.*?)\]' is invalid for input of size (\d+)", _reshaped),

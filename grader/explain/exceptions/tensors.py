@@ -1,16 +1,15 @@
-"""Kinds of exceptions of tensors: dtypes, devices, einops patterns, weights that do not load."""
+"""Kinds of exceptions of tensors: dtypes, devices, einops patterns."""
 
 from __future__ import annotations
 
 import re
 
-from grader.core.wire.calls import MAX_MESSAGE, Raised
+from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import (
     ExceptionKind,
     Explanation,
     dtype_name,
     kind,
-    names_in_words,
 )
 
 # torch writes C's names of dtypes, too: `long int`.
@@ -95,52 +94,4 @@ PATTERNS: tuple[ExceptionKind, ...] = (
         r"torch\.Size\(([^)]*)\)\. Additional info: (\{[^}]*\})\.\s+(.*)",
         _einops,
     ),
-)
-
-
-_KEY = re.compile(r'"([^"\n]{1,200})"')
-_SHAPES = re.compile(
-    r"size mismatch for (\S+): copying a param with shape torch\.Size\((\[.*?\])\) from checkpoint,"
-    r" the shape in current model is torch\.Size\((\[.*?\])\)"
-)
-_MOST = 6
-_MORE = "more"
-
-
-def _state_dict(match: re.Match[str], raised: Raised) -> Explanation:
-    module, text = match[1], raised.message
-    missing, unexpected = _keys(text, "Missing"), _keys(text, "Unexpected")
-    sentences = []
-    if missing:
-        sentences.append(f"{module} also needs {_in_words(missing)}, and gets no value.")
-    if unexpected:
-        sentences.append(f"{module} has no {_in_words(unexpected)}.")
-    if missing and unexpected:
-        sentences.append(
-            "The keys must be the module's own names, or the module's names those of the keys."
-        )
-    shapes = _SHAPES.findall(text)
-    for key, given, wanted in shapes[:_MOST]:
-        sentences.append(f"{key} is {given} in what is loaded, and {wanted} in {module}.")
-    if len(shapes) > _MOST:
-        others = f"{len(shapes) - _MOST} more" if len(text) < MAX_MESSAGE else "More"
-        sentences.append(f"{others} have other shapes.")
-    return Explanation(
-        " ".join(sentences), f"load_state_dict cannot load these weights into {module}"
-    )
-
-
-def _keys(text: str, which: str) -> list[str]:
-    found = re.search(rf"{which} key\(s\) in state_dict: ([^\n]*)", text)
-    keys = _KEY.findall(found[1]) if found else []
-    # The worker cuts long lists, and nobody knows how many keys these have.
-    return [*keys[:_MOST], _MORE] if found and found[1].endswith("…") else keys
-
-
-def _in_words(keys: list[str]) -> str:
-    return names_in_words(keys, _MOST + (keys[-1] == _MORE))
-
-
-STATE_DICT: tuple[ExceptionKind, ...] = (
-    kind(r"Error\(s\) in loading state_dict for (\w+):", _state_dict),
 )

@@ -22,7 +22,6 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.core.wire.calls import Call
 from grader.explain.deadline import Deadline
 from grader.explain.explainer.rerun import (
     GRADED,
@@ -37,7 +36,7 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right, wrong_cases
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import RepairedExercise
-from grader.explain.repair.earlier_calls import AGAIN, Dependence, noting
+from grader.explain.repair.earlier_calls import Dependence
 from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
@@ -82,26 +81,18 @@ class Explainer:
         change. `lost` holds the judge's words on tests without an answer. `losses` runs the lost
         tests again, last. `workshop` proves that editing a line fixes a test.
         """
-        made: list[Call] = []
-        asked = noting(ask, made)
         told: dict[str, Told] = {}
         seen: dict[str, RerunResult] = {}
         for test in self._in_turn(statuses):
             if deadline.passed:
                 break
-            is_missing = statuses[test.id] is Status.MISSING
-            found = self._rerun.look(test, ask if is_missing else asked)
+            found = self._rerun.look(test, ask)
             if found is not None:
                 seen[test.id] = found
         # A test that passes with no call before it may fail after all these calls.
         for test in self._passing(statuses, seen):
             if not deadline.passed:
-                seen[test.id] = self._rerun.look(test, asked) or seen[test.id]
-        after = set[str]()
-        if not deadline.passed:
-            failing = self._in_order(statuses, seen, workshop, made)
-            seen |= failing
-            after = self._right_alone(failing, workshop)
+                seen[test.id] = self._rerun.look(test, ask) or seen[test.id]
         for name, found in seen.items():
             if statuses[name] in REPEATED:
                 otherwise = Told(_OTHERWISE[self._suite.tests[name].visibility])
@@ -112,7 +103,7 @@ class Explainer:
         first = words = Words(told, evidence=Evidence(pictures))
         yield words
         if told and not deadline.passed:
-            dependence = self._dependence(made, statuses, seen, workshop, after)
+            dependence = self._dependence(statuses, seen, workshop)
             for words in self._with_reasons(
                 ask, dependence, statuses, seen, first, deadline, workshop
             ):
@@ -152,8 +143,6 @@ class Explainer:
             return {} if alone else self._compare_steps(ask, answers, statuses, deadline)
 
         def contradicts(exercise: str, mistake: str) -> bool:
-            if depends.contradicts(self._mistakes, mistake, answers[exercise]):
-                return True
             way = comparisons().get(exercise) if AND in mistake else None
             return way is not None and way.contradicts(self._mistakes, mistake)
 
@@ -223,35 +212,33 @@ class Explainer:
 
     def _dependence(
         self,
-        made: Sequence[Call],
         statuses: Mapping[str, Status],
         seen: Mapping[str, RerunResult],
         workshop: RepairWorkshop,
-        after: Iterable[str],
     ) -> tuple[Dependence, Mapping[str, RerunResult]]:
-        """Returns the tests that depend on the calls `made` before, and rerun results.
+        """Returns the tests that depend on earlier calls, and rerun results.
 
-        The tests in `after` passed alone and failed after others, so they are dependent.
-        The rerun results belong to the other wrong tests, each run with no call before it. They
-        are empty if no test depends on earlier calls.
+        The results belong to the other wrong tests, each run with no call before it. They are empty
+        if no test depends on earlier calls.
         """
         asked = [*itertools.chain(*self._asked(statuses, seen).values())]
-        depends = workshop.dependence(self._mistakes, asked, made).also(after)
+        depends = workshop.dependence(self._mistakes, asked)
         wrong = self._wrong(statuses, seen, depends)
         if not depends.tests:
             # Tests without a wrong plain answer, of gradients for example, had no control run.
             for one in asked:
                 if not one.right:
                     wrong.pop(one.exercise, None)
-        others = {*itertools.chain(*wrong.values())} - depends.handed_on
+        others = {*itertools.chain(*wrong.values())}
         if not others:
             return depends, {}
         # A test that passed may fail now, because of those calls alone.
         spoilt = [test for test, one in seen.items() if one.words and test not in others]
         passed = [test for test in spoilt if statuses[test] is Status.PASSED]
-        alone = workshop.rerun([*sorted(others), *passed], self._look, each_alone=True)
+        alone = workshop.rerun_alone([*sorted(others), *passed], self._look)
         right = {test for test in others if test in alone and alone[test].words is None}
-        return depends.also(right), alone if depends.tests or right else {}
+        depends = replace(depends, tests=depends.tests | right)
+        return depends, alone if depends.tests else {}
 
     def _nameless(
         self, answers: Mapping[str, Sequence[Observation]], findings: Mapping[str, Finding]
@@ -306,51 +293,6 @@ class Explainer:
             self._suite.tests[test]
             for test, found in seen.items()
             if statuses[test] in REPEATED and found.words is None
-        ]
-
-    def _in_order(
-        self,
-        statuses: Mapping[str, Status],
-        seen: Mapping[str, RerunResult],
-        workshop: RepairWorkshop,
-        made: list[Call],
-    ) -> dict[str, RerunResult]:
-        """Returns the results of tests that pass now but fail in the suite's order.
-
-        At home and in the judge, other tests run before them: the first one of the suite, and
-        those of the same exercise. A submission may keep state from these. The calls that show it
-        are added in front of those `made`.
-        """
-        passing = [test.id for test in self._passing(statuses, seen)]
-        written = self._written(statuses)
-        if not passing or not written:
-            return {}
-        concerned = {self._suite.tests[test].exercise for test in passing}
-        order = [test for test in written if self._suite.tests[test].exercise in concerned]
-        calls: list[Call] = []
-
-        def look(test: str, ask: Ask) -> RerunResult | None:
-            return self._look(test, noting(ask, calls))
-
-        found = workshop.rerun(dict.fromkeys([written[0], *order]), look, each_alone=False)
-        failing = {name: found[name] for name in passing if name in found and found[name].words}
-        made[:0] = calls if failing else []
-        return failing
-
-    def _right_alone(self, tests: Iterable[str], workshop: RepairWorkshop) -> set[str]:
-        """Returns the tests that pass with no call before them, however often they run."""
-        right = set(tests)
-        for _ in range(AGAIN if right else 0):
-            alone = workshop.rerun(sorted(right), self._look, each_alone=True)
-            right = {name for name, one in alone.items() if one.words is None}
-        return right
-
-    def _written(self, statuses: Mapping[str, Status]) -> list[str]:
-        """Returns the tests of exercises that are written, in the suite's order."""
-        return [
-            test
-            for test in self._suite.tests
-            if statuses.get(test, Status.MISSING) is not Status.MISSING
         ]
 
     def _asked(
@@ -477,8 +419,6 @@ def _with_line(test: str, words: Told, proved: Proved, shown: bool) -> Told:
 
 def _depending(test: str, told: Told, depends: Dependence) -> Told:
     """Returns the words with a remark on earlier calls, if the test's answer depends on them."""
-    if test in depends.handed_on:
-        return _with(told._replace(diagnosis=None), depends.in_words(test))
     if test not in depends.concerned:
         return told
     # The lines below describe values that earlier calls left behind.

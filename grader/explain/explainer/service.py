@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import sys
 import time
@@ -14,9 +13,8 @@ from typing import Any
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, Settings
 from grader.core.evidence import Evidence
 from grader.core.explanation import LATE, Told, Words
-from grader.core.points import WISH
 from grader.core.processes import limit_memory_growth
-from grader.core.submission import Submission, Unreadable
+from grader.core.submission import Unreadable
 from grader.core.text import plain
 from grader.core.verdict import GradeStatus, Status
 from grader.core.wire.records import Line
@@ -26,7 +24,6 @@ from grader.explain.excerpts import excerpts
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
 from grader.explain.explainer.workbench import RepairWorkshop
-from grader.explain.forbidden_names import find_mentions
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.rewriting.slips import Slips
 from grader.intake.client import IntakeClient
@@ -35,7 +32,7 @@ from grader.intake.entry import Entry
 from grader.sandbox.fork_server import ForkServerLost, ForkServers
 from grader.sandbox.preparation import SubmissionPreparation
 from grader.sandbox.session import Session, SessionLimits
-from grader.testing.outcome import SHORTENED, StudentFault, uses_in_words
+from grader.testing.outcome import StudentFault
 from grader.testing.suite import Suite
 
 # On top of the memory that the process holds when it starts.
@@ -132,9 +129,8 @@ class ExplainerService:
     ) -> Iterator[Words]:
         submission, remarks = session.submission, job["remarks"]
         statuses = {test: Status(status) for test, status in job["statuses"].items()}
-        remark = self._remark(submission, job["message"], deadline)
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
-            yield Words(message=remark)
+            yield Words()
             return
         losses = LostTests(session, submission.root)
         problem = session.open()
@@ -147,7 +143,7 @@ class ExplainerService:
             session.ask, statuses, deadline, job["lost"], workshop, losses
         ):
             words = replace(found, evidence=replace(found.evidence, printed=session.printed))
-            yield _completed(words, submission.root, remark, remarks)
+            yield _completed(words, submission.root, remarks)
 
     def _of_import(
         self,
@@ -174,25 +170,8 @@ class ExplainerService:
         told = hang_told(said, line, printed)
         return told._replace(message=f"it cannot be imported: {told.message}")
 
-    def _remark(self, submission: Submission, called: str | None, deadline: Deadline) -> str | None:
-        """Returns a remark on forbidden names in the source, without those in `called`, or None.
 
-        If `called` leaves out names, nobody knows which names are in the source alone.
-        """
-        if called and SHORTENED.search(called):
-            return None
-        mentioned = find_mentions(submission.root, self._suite.assignment.forbidden, deadline)
-        names = {*re.findall(r"[\w.:]+", called or "")}
-        named = [use for use in mentioned if use.name not in names]
-        if not named:
-            return None
-        words = plain(uses_in_words(named))
-        if called:
-            return f"{called}; its source also names {words}"
-        return f"its source names {words}, {WISH}; no call of it was seen"
-
-
-def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[str, str]) -> Words:
+def _completed(words: Words, root: Path, remarks: Mapping[str, str]) -> Words:
     """Returns the words with the judge's remarks on tests and excerpts of the submission."""
     told = {
         test: one._replace(message="\n".join([one.message, remarks[test]]))
@@ -202,7 +181,7 @@ def _completed(words: Words, root: Path, remark: str | None, remarks: Mapping[st
     }
     places = [one.where for one in told.values()]
     evidence = replace(words.evidence, excerpts=excerpts(root, places))
-    return replace(words, tests=told, message=remark, evidence=evidence)
+    return replace(words, tests=told, evidence=evidence)
 
 
 def bound_this_process() -> None:

@@ -62,12 +62,10 @@ class RepairWorkshop:
     def _sources(self) -> EditableSources:
         return EditableSources.below(self._submission.root, self._slips, self._contract)
 
-    def dependence(
-        self, catalogue: Catalogue, asked: Iterable[CheckedCall], made: Sequence[Call]
-    ) -> Dependence:
-        """Returns which wrong answers depend on the calls `made` before them."""
+    def dependence(self, catalogue: Catalogue, asked: Iterable[CheckedCall]) -> Dependence:
+        """Returns which wrong calls are right with no call before them."""
         with contextlib.suppress(WorkerLost):
-            return dependence(catalogue, self._bench, asked, made)
+            return dependence(catalogue, self._bench, asked)
         return Dependence()
 
     def repaired(
@@ -124,19 +122,17 @@ class RepairWorkshop:
                         found[name] = own
         return found
 
-    def rerun(
-        self, tests: Iterable[str], look: Callable[[str, Ask], Result | None], each_alone: bool
+    def rerun_alone(
+        self, tests: Iterable[str], look: Callable[[str, Ask], Result | None]
     ) -> dict[str, Result]:
-        """Returns the results of tests that run one after another in a fresh worker.
+        """Returns the results of tests that each start in the state right after the import.
 
-        With `each_alone`, every test starts in the state right after the import. Tests whose
-        `look` returns None have no result.
+        Tests whose `look` returns None have no result.
         """
         found: dict[str, Result] = {}
         with contextlib.suppress(WorkerLost), self._session.bench() as bench:
-            for number, test in enumerate(tests):
-                if each_alone or number == 0:
-                    is_made(bench.try_edits, {})
+            for test in tests:
+                is_made(bench.try_edits, {})
                 result = look(test, bench.ask)
                 if result is not None:
                     found[test] = result

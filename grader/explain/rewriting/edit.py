@@ -143,9 +143,11 @@ def put(
 
 
 def with_indices(program: Program, node: ast.AST) -> ast.AST:
-    """Returns a node, or its subscript if it is the index: a slice parses only in a subscript."""
-    parent = program.parent(node)
-    return parent if isinstance(parent, ast.Subscript) and node is parent.slice else node
+    """Returns a node, or its subscript if it is in the index: slices parse nowhere else."""
+    inner, parent = node, program.parent(node)
+    if isinstance(node, ast.Slice) and isinstance(parent, ast.Tuple):
+        inner, parent = parent, program.parent(parent)
+    return parent if isinstance(parent, ast.Subscript) and inner is parent.slice else node
 
 
 def wrap(

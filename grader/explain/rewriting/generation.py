@@ -176,10 +176,9 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Compare: (operators.comparisons,),
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
-    ast.Name: (names.variables, names.targets),
+    ast.Name: (names.variables,),
     ast.Attribute: (
         names.variables,
-        slices.untransposed,
         names.attributes,
     ),
     ast.Call: (
@@ -196,16 +195,13 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.List: (arguments.elements,),
     ast.JoinedStr: (entries.patterns,),
     ast.Dict: (arguments.entries,),
-    ast.Slice: (slices.slices,),
     ast.Subscript: (slices.indices,),
-    ast.AugAssign: (statements.names_exchanged, names.likes),
+    ast.AugAssign: (statements.names_exchanged,),
     ast.Assign: (
-        names.renamed,
         statements.assignments,
         statements.for_unused,
         statements.names_exchanged,
-        names.likes,
     ),
     ast.Expr: (statements.results, statements.for_unused),
-    ast.Return: (statements.names_exchanged, names.likes),
+    ast.Return: (statements.names_exchanged,),
 }

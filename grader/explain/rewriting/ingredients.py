@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP
 from grader.explain.rewriting.program.declarations import Parameter
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Function, names_in
-from grader.explain.rewriting.program.variables import nature_of_parameter
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
 # The cost of a value, and its text.
@@ -20,7 +17,6 @@ Ingredient = tuple[float, str]
 _MOST_ALTERNATIVES = 8
 _MOST_NAMES = 6
 _MOST_UNREAD = 3
-_MOST_RECIPES = 3
 _MOST_TENSORS, _MOST_OF_NATURE = 2, 3
 _LIKE = {
     Nature.TENSOR: {Nature.TENSOR, Nature.MASK, Nature.WEIGHT},
@@ -87,51 +83,8 @@ def values_of(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterato
     nature = nature_of_name(name)
     known = alternatives(setting, node, name, nature)[:_MOST_NAMES]
     yield from (one for one in known if one[0] < UNLIKELY)
-    if name in setting.index.methods(node):
-        for given in ("", *setting.scopes.tensors(node)[:_MOST_RECIPES]):
-            yield CHANGE, f"self.{name}({given})"
-    for recipe in _recipes(setting, node, name):
-        yield CHANGE, recipe
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
-
-
-def _recipes(setting: Setting, node: ast.Call, name: str) -> Iterator[str]:
-    """Yields expressions that set a variable of this name elsewhere, adapted to a call's place.
-
-    Variables that are not visible here become the call's first plain argument, or the first tensor;
-    sizes become its `shape[-2]`.
-    """
-    visible = setting.scopes.visible(node)
-    plain = (one for one in node.args if isinstance(one, (ast.Name, ast.Attribute)))
-    tensors = (*map(setting.text, plain), *setting.scopes.tensors(node))
-    first = next(iter(tensors), None)
-    for recipe in setting.index.recipes(name)[:_MOST_RECIPES]:
-        absent = sorted(_read_in(recipe) - visible)
-        if not absent:
-            yield recipe
-        elif first is not None:
-            yield _adapted(recipe, absent, first)
-    if nature_of_name(name) is Nature.MASK and first is not None:
-        for maker in setting.index.mask_makers[:_MOST_RECIPES]:
-            if maker in visible:
-                yield f"{maker}({first}.shape[-2])"
-                yield f"{maker}({first})"
-
-
-def _adapted(recipe: str, absent: Sequence[str], first: str) -> str:
-    """Returns a recipe with `first`, or its `shape[-2]`, in the place of absent variables."""
-    put_in = {
-        name: f"{first}.shape[-2]" if nature_of_parameter(name) is Nature.SIZE else first
-        for name in absent
-    }
-    names = rf"(?<!\.)\b(?:{'|'.join(absent)})\b(?!\s*=[^=])"
-    return re.sub(names, lambda found: put_in[found[0]], recipe)
-
-
-@functools.lru_cache(maxsize=512)
-def _read_in(text: str) -> frozenset[str]:
-    return frozenset(names_in(ast.parse(text)))
 
 
 def nearest(

@@ -1,9 +1,9 @@
 """Patterns over Python source: `torch.cat($x)` becomes `torch.stack($x).flatten(-2)`.
 
 `$x` stands for any expression, and for the same one wherever it occurs. `$name` stands for a
-variable. `$*x` stands for all further arguments, by position and by keyword. The replacement keeps
-the source text of each. A `$x` in the replacement alone stands for a variable nearby: one of the
-nature or the names that the row's `where` gives.
+variable. `$*x` stands for all further arguments, by position and by keyword. `[$a:]` stands for a
+slice. The replacement keeps the source text of each. A `$x` in the replacement alone stands for a
+variable nearby: one of the nature or the names that the row's `where` gives.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Row:
         for text in (self.before, self.after):
             try:
                 _parsed(text)
-            except (SyntaxError, ValueError, IndexError):
+            except (SyntaxError, ValueError, IndexError, AttributeError):
                 return f"{text!r} is not an expression or statement with gaps like $x"
         names = {name.strip("$*") for text in (self.before, self.after) for name in _holes(text)}
         strange = [name for name in self.where if name not in names]
@@ -134,6 +134,8 @@ def _draft(
         kind = "sign" if (before, rest) == ("-", "") else "rewritten"
         return wrap(setting, node, before, rest, kind, row.cost, row.subject)
     text = _filled(setting, after, bound)
+    if isinstance(node, ast.Slice):
+        text = text[1:-1]
     return put(setting, node, text, "rewritten", row.cost, row.subject)
 
 
@@ -153,7 +155,11 @@ def _ingredients(
 
 @functools.lru_cache(maxsize=512)
 def _parsed(text: str) -> ast.AST:
-    statement = ast.parse(_HOLE.sub(rf"\1{_STANDS_FOR}\2", text)).body[0]
+    code = _HOLE.sub(rf"\1{_STANDS_FOR}\2", text)
+    try:
+        statement = ast.parse(code).body[0]
+    except SyntaxError:  # `[$a:]` is a slice, which parses only in a subscript
+        return ast.parse(f"_{code}", mode="eval").body.slice  # type: ignore[attr-defined, no-any-return]
     return statement.value if isinstance(statement, ast.Expr) else statement
 
 

@@ -21,6 +21,23 @@ ROWS: tuple[Row, ...] = (
         "which part of a tensor is taken",
         SLIP,
         ("($x[..., :$n], $x[..., $n:])", "($x[..., 0::2], $x[..., 1::2])"),
+        ("[:$b]", "[$b:]"),
+        ("[$a:]", "[:$a]"),
+        ("[::2]", "[1::2]"),
+        ("[0::2]", "[1::2]"),
+        ("[1::2]", "[0::2]"),
+    ),
+    *rows(
+        "which part of a tensor is taken",
+        CHANGE,
+        *(("[:$b]", other) for other in ("[-$b:]", "[0::2]", "[::$b]")),
+        *(("[$a:]", other) for other in ("[:-$a]", "[1::2]")),
+        *(("[$a:$b]", other) for other in ("[:$b]", "[$a:]")),
+    ),
+    *rows(
+        "a transposition that may not belong there",
+        SLIP,
+        *((f"$x.{turn}", "$x") for turn in ("T", "mT", "mH", "H")),
     ),
     *rows(
         "what an exponent applies to",

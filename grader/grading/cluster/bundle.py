@@ -34,28 +34,28 @@ class BadReply(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
-    """A submission to be graded or explained elsewhere, and its package; Dask pickles it.
+    """A submission to grade, or a grade to explain, with its package; Dask pickles it."""
 
-    `task` is the task as plain data. If it holds a `grade`, the task is to explain that grade.
-    """
-
-    name: str
-    task: Mapping[str, Any]
+    asked: Task | Grade
     package: SubmissionPackage
 
     @classmethod
     def of(cls, task: AnyTask, package: SubmissionPackage) -> RemoteRequest:
         """Returns the request for a task."""
-        if isinstance(task, ExplanationTask):
-            return cls(task.entry.name, {"grade": task.grade().as_json(whole=True)}, package)
-        return cls(task.entry.name, task.without_people.as_json(), package)
+        asked = task.without_people if isinstance(task, Task) else task.grade()
+        return cls(asked, package)
+
+    @property
+    def name(self) -> str:
+        """Returns the submission's name."""
+        return self.asked.entry.name if isinstance(self.asked, Task) else self.asked.submission
 
     def task_for(self, entry: Entry) -> AnyTask:
         """Returns the task, for the submission where it was unpacked."""
-        if "grade" in self.task:
-            grade = Grade.from_json(self.task["grade"])
-            return ExplanationTask(entry, lambda: grade)
-        return dataclasses.replace(Task.from_json(self.task), entry=entry)
+        asked = self.asked
+        if isinstance(asked, Task):
+            return dataclasses.replace(asked, entry=entry)
+        return ExplanationTask(entry, lambda: asked)
 
 
 def packed_reply(reply: Mapping[str, Any]) -> bytes:

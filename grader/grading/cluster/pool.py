@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import queue
 import secrets
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,6 @@ from grader.grading.cluster.bundle import (
 )
 from grader.grading.cluster.connection import NoCluster
 from grader.grading.cluster.remote_worker import (
-    RemoteWorkers,
     close_remote_worker,
     open_remote_worker,
     run_request,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 _TRIES = 4
-_BYTES_IN_FLIGHT = 128 << 20
 _LOOK_SECONDS = 1.0
 _TOLD_AFTER_SECONDS = 30.0
 _CLOSE_SECONDS = 30.0
@@ -61,20 +60,10 @@ _KEPT = "the grades so far are kept; run the command again to continue"
 
 @dataclass(slots=True)
 class _Attempt:
-    """A submission that waits, and the Dask workers that it was already sent to without success."""
+    """A submission that waits or was sent out, and the Dask workers that it was sent to."""
 
     task: AnyTask
-    tried: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Flight:
-    """A submission that was sent to a Dask worker."""
-
-    attempt: _Attempt
-    address: str
-    size: int
-    future: Future[bytes]
+    sent_to: list[str] = field(default_factory=list)
 
 
 # The handling of an event that Dask's threads report; it may lead to results.
@@ -106,32 +95,35 @@ class ClusterPool:
         self._client = client
         self._settings = settings
         self._say = say
-        self._jobs = jobs
+        self._jobs = jobs or sys.maxsize
         self._require_isolation = require_isolation
         self._patience = patience
         self._name = f"grader-{secrets.token_hex(8)}"
         self._scheduler = scheduler
         self._versions = versions(settings)
         self._assignment_bundle = packed_assignment(find_assignment(Path(settings.assignment)))
-        self._remote_workers = RemoteWorkers()
-        self._openings: list[threading.Thread] = []
+        # The Dask workers that were asked to grade, which Dask's thread alone changes.
+        self._asked: set[str] = set()
+        # By address: how many more submissions may be sent there, and why none may.
+        self._room: dict[str, int] = {}
+        self._refused: dict[str, str] = {}
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._waiting: deque[_Attempt] = deque()
-        self._flights: set[_Flight] = set()
-        self._sent = 0
+        self._flights: dict[Future[bytes], _Attempt] = {}
         self._alone_since: float | None = None
         self._is_wait_told = False
 
     def __enter__(self) -> Self:
         self._client.subscribe_topic("all", self._heard)
-        self._ask(list(self._client.scheduler_info()["workers"]))
+        for address in self._client.scheduler_info()["workers"]:
+            self._loop.add_callback(self._open, address)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._client.status != "running":
             return
         self._client.unsubscribe_topic("all")
-        self._client.cancel([flight.future for flight in self._flights], force=True)
+        self._client.cancel([*self._flights], force=True)
         closing = threading.Thread(target=self._close, daemon=True)
         closing.start()
         closing.join(_CLOSE_SECONDS)
@@ -166,15 +158,11 @@ class ClusterPool:
                 yield from handle() or ()
 
     def _send_what_has_room(self) -> Iterator[GradedTask | Explained]:
-        most = self._jobs or len(self._waiting) + len(self._flights)
-        while self._waiting and len(self._flights) < most:
-            if sum(flight.size for flight in self._flights) > _BYTES_IN_FLIGHT:
-                return
-            attempt = self._waiting[0]
-            address = self._remote_workers.place(len(self._waiting), attempt.tried)
+        while self._waiting and len(self._flights) < self._jobs:
+            address = self._place(self._waiting[0].sent_to)
             if address is None:
                 return
-            self._waiting.popleft()
+            attempt = self._waiting.popleft()
             try:
                 request = RemoteRequest.of(attempt.task, pack(attempt.task.entry))
             except CopyFailed as problem:
@@ -182,131 +170,129 @@ class ClusterPool:
             else:
                 self._send(attempt, request, address)
 
-    def _send(self, attempt: _Attempt, request: RemoteRequest, address: str) -> None:
-        self._sent += 1
-        future = self._client.submit(
-            run_request,
-            self._name,
-            request,
-            key=f"{self._name}-{self._sent}",
-            workers=[address],
-            pure=False,
-        )
-        flight = _Flight(attempt, address, len(request.package.content), future)
-        self._flights.add(flight)
-        self._remote_workers.sent(address)
-        cast("IOLoop", self._client.loop).add_callback(self._await, flight)
+    def _place(self, shunned: Collection[str]) -> str | None:
+        """Returns the address with the most room, or None; a `shunned` one only without another."""
+        free = [address for address, room in self._room.items() if room > 0]
+        elsewhere = [address for address in free if address not in shunned]
+        return max(elsewhere or free, key=self._room.__getitem__, default=None)
 
-    async def _await(self, flight: _Flight) -> None:
-        """Waits for a flight's reply in Dask's thread, which does so for all flights at once."""
+    def _send(self, attempt: _Attempt, request: RemoteRequest, address: str) -> None:
+        future = self._client.submit(
+            run_request, self._name, request, workers=[address], pure=False
+        )
+        attempt.sent_to.append(address)
+        self._room[address] -= 1
+        self._flights[future] = attempt
+        self._loop.add_callback(self._await, future)
+
+    @property
+    def _loop(self) -> IOLoop:
+        return cast("IOLoop", self._client.loop)
+
+    async def _await(self, future: Future[bytes]) -> None:
+        """Waits for a reply in Dask's thread, which does so for all flights at once."""
         reply: object
         try:
-            reply = await flight.future
+            reply = await future
         except (Exception, asyncio.CancelledError) as problem:  # Dask may raise anything
             reply = problem
-        self._events.put(partial(self._take, flight, reply))
+        self._events.put(partial(self._take, future, reply))
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
         """Notes a Dask worker that came or left, in Dask's thread."""
         _, message = event
         match message.get("action"):
             case "add-worker":
-                self._events.put(partial(self._ask, [message["worker"]]))
+                self._loop.add_callback(self._open, message["worker"])
             case "remove-worker":
+                self._asked.discard(message["worker"])
                 self._events.put(partial(self._lose, message["worker"]))
 
     def _lose(self, address: str) -> Iterator[GradedTask | Explained]:
         """Sends the submissions of a Dask worker that left elsewhere."""
-        self._remote_workers.forget(address)
-        lost = [flight for flight in self._flights if flight.address == address]
-        self._client.cancel([flight.future for flight in lost], force=True)
-        for flight in lost:
-            yield from self._send_elsewhere(flight, "its machine was lost")
+        self._room.pop(address, None)
+        self._refused.pop(address, None)
+        lost = [one for one, attempt in self._flights.items() if attempt.sent_to[-1] == address]
+        self._client.cancel(lost, force=True)
+        for future in lost:
+            yield from self._send_elsewhere(future, "its machine was lost")
 
-    def _take(self, flight: _Flight, reply: object) -> Iterator[GradedTask | Explained]:
+    def _take(self, future: Future[bytes], reply: object) -> Iterator[GradedTask | Explained]:
         """Takes the end of a flight: a reply, or the exception that Dask raised."""
-        if flight not in self._flights:
+        if future not in self._flights:
             return
         self._require_scheduler()
+        attempt = self._flights[future]
         try:
             if isinstance(reply, Exception):
                 raise BadReply(_in_words(reply))
             answer = unpacked_reply(reply)
-            result = result_in(answer, flight.attempt.task)
+            result = result_in(answer, attempt.task)
         except BadReply as problem:
             answer, result = {"failed": str(problem)}, None
         if "stopped" in answer:
-            raise BadAssignment(f"{flight.address}: {answer['stopped']}")
+            raise BadAssignment(f"{attempt.sent_to[-1]}: {answer['stopped']}")
         if result is None:
-            yield from self._send_elsewhere(flight, str(answer["failed"]))
+            yield from self._send_elsewhere(future, str(answer["failed"]))
         else:
-            self._land(flight)
+            self._land(future)
             yield result
 
-    def _send_elsewhere(self, flight: _Flight, why: str) -> Iterator[GradedTask | Explained]:
-        self._land(flight)
-        attempt = flight.attempt
-        attempt.tried.append(flight.address)
-        if len(attempt.tried) < _TRIES:
+    def _send_elsewhere(self, future: Future[bytes], why: str) -> Iterator[GradedTask | Explained]:
+        attempt = self._land(future)
+        if len(attempt.sent_to) < _TRIES:
             self._waiting.appendleft(attempt)
         else:
-            yield self._given_up(
-                attempt,
-                f"{flight.address}, the last of {_TRIES} machines that it was sent to: {why}",
-            )
+            last = f"{attempt.sent_to[-1]}, the last of {_TRIES} machines that it was sent to"
+            yield self._given_up(attempt, f"{last}: {why}")
 
-    def _land(self, flight: _Flight) -> None:
-        self._flights.discard(flight)
+    def _land(self, future: Future[bytes]) -> _Attempt:
+        attempt = self._flights.pop(future)
         # The future's destructor would swallow a Ctrl-C that comes meanwhile.
-        flight.future.release()
-        self._remote_workers.came_back(flight.address)
+        future.release()
+        if attempt.sent_to[-1] in self._room:
+            self._room[attempt.sent_to[-1]] += 1
+        return attempt
 
     def _given_up(self, attempt: _Attempt, problem: str) -> GradedTask | Explained:
         if isinstance(attempt.task, ExplanationTask):
             return Explained(attempt.task, Words(missing=problem))
         return GradedTask(attempt.task, attempt.task.ungraded(self._settings, problem))
 
-    def _ask(self, addresses: Sequence[str]) -> None:
-        """Opens remote workers at new addresses, in a thread of their own."""
-        new = self._remote_workers.ask(addresses)
-        if new:
-            opening = threading.Thread(target=self._open, args=(new,), daemon=True)
-            self._openings.append(opening)
-            opening.start()
-
-    def _open(self, addresses: Sequence[str]) -> None:
+    async def _open(self, address: str) -> None:
+        """Opens a remote worker, in Dask's thread."""
+        if address in self._asked:
+            return
+        self._asked.add(address)
         answers: Mapping[str, object] = {}
         with contextlib.suppress(Exception):  # a lost scheduler is noticed elsewhere
-            answers = self._client.run(
+            answers = await self._client.run(
                 open_remote_worker,
                 self._name,
                 self._assignment_bundle,
                 self._settings.as_json(),
                 self._versions,
                 self._require_isolation,
-                workers=list(addresses),
+                workers=[address],
                 on_error="return",
             )
-        for address in addresses:
-            answer = answers.get(address, OSError("it is gone"))
-            self._events.put(partial(self._admit, address, answer))
+        answer = answers.get(address, OSError("it is gone"))
+        self._events.put(partial(self._admit, address, answer))
 
     def _close(self) -> None:
-        """Closes the remote workers, also those that are about to open."""
-        for opening in self._openings:
-            opening.join()
-        addresses = self._remote_workers.addresses
-        if addresses:
-            with contextlib.suppress(Exception):  # a worker that does not answer is gone
-                self._client.run(
-                    close_remote_worker, self._name, workers=addresses, on_error="ignore"
-                )
+        """Closes the remote workers; one that is about to open closes when it is long idle."""
+        with contextlib.suppress(Exception):  # a worker that does not answer is gone
+            addresses = [*self._room]
+            self._client.run(close_remote_worker, self._name, workers=addresses, on_error="ignore")
 
     def _admit(self, address: str, answer: object) -> None:
         """Takes the answer of a Dask worker that was asked to open a remote worker."""
+        if address not in self._asked:
+            return  # it left meanwhile
         match answer:
             case {"jobs": int(jobs), "versions": dict()} if jobs > 0:
-                self._remote_workers.open(address, jobs)
+                self._room[address] = jobs
+                self._refused.pop(address, None)
                 return
             case {"versions": dict(there)}:
                 reason = difference(there, self._versions)
@@ -316,15 +302,15 @@ class ClusterPool:
                 reason = f"it has no such grader as here ({_in_words(answer)})"
             case _:
                 reason = _in_words(answer)
-        if self._remote_workers.refuse(address, reason):
-            self._say(f"{address} is refused: {plain(reason)}")
+        self._refused[address] = reason
+        self._say(f"{address} is refused: {plain(reason)}")
 
     def _look_who_is_there(self) -> None:
         self._require_scheduler()
-        if self._remote_workers.is_hopeless:
-            refused = "; ".join(f"{at}: {why}" for at, why in self._remote_workers.refused.items())
+        if self._refused and len(self._refused) == len(self._asked):
+            refused = "; ".join(f"{at}: {why}" for at, why in self._refused.items())
             raise NoCluster(f"every worker of {self._scheduler} is refused ({plain(refused)})")
-        if self._remote_workers.jobs:
+        if self._room:
             self._alone_since = None
         elif self._alone_since is None:
             self._alone_since = time.monotonic()

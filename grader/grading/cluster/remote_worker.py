@@ -1,8 +1,4 @@
-"""A Dask worker's part of a batch: the assignment's files, and a job for each thread.
-
-`RemoteWorkers` records for the batch which Dask workers grade, how busy each is, and which are
-refused.
-"""
+"""A Dask worker's part of a batch: the assignment's files, and a job for each thread."""
 
 from __future__ import annotations
 
@@ -10,8 +6,7 @@ import asyncio
 import contextlib
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,87 +20,6 @@ from grader.grading.job.client import JobLost
 from grader.grading.options import ExplanationTask, require_isolation
 from grader.intake.copying import CopyFailed
 from grader.intake.package import unpack
-
-# A job's next submission is there before the job is free; more would wait behind a slow one.
-_AHEAD = 2
-
-
-class RemoteWorkers:
-    """The Dask workers of a cluster that a batch knows, by their addresses."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, int] = {}
-        self._sent: Counter[str] = Counter()
-        self._opening: set[str] = set()
-        self.refused: dict[str, str] = {}
-
-    @property
-    def jobs(self) -> int:
-        """Returns how many submissions can be graded at a time."""
-        return sum(self._open.values())
-
-    @property
-    def addresses(self) -> list[str]:
-        """Returns the addresses of Dask workers that grade or may have begun to."""
-        return [*self._open, *self._opening]
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Returns whether every Dask worker that is there was refused."""
-        return bool(self.refused) and not self._open and not self._opening
-
-    def ask(self, addresses: Collection[str]) -> list[str]:
-        """Returns the addresses that are new, and notes that remote workers open there."""
-        known = {*self._open, *self._opening, *self.refused}
-        new = [address for address in addresses if address not in known]
-        self._opening.update(new)
-        return new
-
-    def open(self, address: str, jobs: int) -> None:
-        """Notes that the Dask worker grades, if it has not left."""
-        if address in self._opening:
-            self._opening.discard(address)
-            self._open[address] = jobs
-
-    def refuse(self, address: str, reason: str) -> bool:
-        """Notes that a Dask worker must not grade; returns whether it was still opening."""
-        was_asked = address in self._opening
-        if was_asked:
-            self._opening.discard(address)
-            self.refused[address] = reason
-        return was_asked
-
-    def forget(self, address: str) -> None:
-        """Notes that the Dask worker has left."""
-        self._opening.discard(address)
-        self._open.pop(address, None)
-        self._sent.pop(address, None)
-        self.refused.pop(address, None)
-
-    def place(self, waiting: int, shunned: Collection[str]) -> str | None:
-        """Returns the address for the next of `waiting` submissions; None while all are busy.
-
-        An address that is `shunned` is used only if no other one is free.
-        """
-        # Towards the end, no submission waits behind another one while a job elsewhere is free.
-        ahead = _AHEAD if waiting > self.jobs else 1
-        free = {
-            address: self._sent[address] / jobs
-            for address, jobs in self._open.items()
-            if self._sent[address] < ahead * jobs
-        }
-        elsewhere = [address for address in free if address not in shunned]
-        return min(elsewhere or free, key=free.__getitem__, default=None)
-
-    def sent(self, address: str) -> None:
-        """Counts one more submission at an address."""
-        self._sent[address] += 1
-
-    def came_back(self, address: str) -> None:
-        """Counts one submission less at an address."""
-        if address in self._open:
-            self._sent[address] -= 1
-
 
 # A killed batch closes no remote worker: after this time without a request, a remote worker ends
 # its jobs and removes the assignment by itself.

@@ -59,15 +59,15 @@ def _claims(
             continue
         who = handed_in(person, score.submission)
         try:
-            found = directory.rows_of(person)
+            found, is_exact = directory.rows_of(person)
         except NoRow as reason:
             if str(reason):
                 doubtful[f"{who}: {reason}"] = None
             else:
                 missing[who] = None
             continue
-        for row in found.rows:
-            (exact if found.is_exact else by_name)[row.number][score.submission] = score, person
+        for row in found:
+            (exact if is_exact else by_name)[row.number][score.submission] = score, person
     labels = {row.number: row.label for row in rows}
     for number, weaker in by_name.items():
         for name, (_, person) in weaker.items():
@@ -88,7 +88,7 @@ def place(rows: Sequence[PersonRow], scores: ClassScores) -> Placement:
     absent, excused = set[int](), set[int]()
     for person in scores.absentees:
         with contextlib.suppress(NoRow):
-            rows_of_one = {row.number for row in directory.rows_of(person).rows}
+            rows_of_one = {row.number for row in directory.rows_of(person)[0]}
             absent |= rows_of_one
             excused |= rows_of_one if person in scores.excused else set()
     sure = {row: found for row, found in claims.items() if len(found) == 1}

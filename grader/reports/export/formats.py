@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus
 from grader.reports.export.filling import Choices
-from grader.reports.export.gradebooks import fill_gradebook, fill_worksheet, new_gradebook
-from grader.reports.export.junit import write_junit
+from grader.reports.export.gradebooks import fill_gradebook, fill_worksheet
+from grader.reports.export.junit import junit_xml
 from grader.reports.export.scores import (
     ClassScores,
     Export,
     ExportRefused,
-    Remark,
     Score,
     class_scores,
     remarks_on,
@@ -37,24 +37,22 @@ from grader.results.results import Results
 DOCUMENT_SCHEMA = 1
 
 
-def write_document(results: Results, settling: Settling, file: TextIO) -> None:
-    """Writes the document, a line for each submission; holds one grade in memory at a time.
+def document(results: Results, settling: Settling) -> str:
+    """Returns the document, with a line for each submission.
 
     A group whose members get different points has several lines. A submission of an uncertain
     author has no people.
     """
     absentees = [dataclasses.asdict(person) for person in settling.absentees]
     head = {"schema": DOCUMENT_SCHEMA, "assignment": results.assignment, "absentees": absentees}
-    file.write(f'{_json(head)[:-1]}, "submissions": [')
-    separator = "\n"
+    entries: list[str] = []
     for grade in results.grades():
-        for settlement in settling.settle(grade):
-            name = grade.submission
-            told = bool(results.people.authors.get(name)) or name in settling.taken
-            known = told and name not in settling.unsure
-            file.write(separator + _json(_entry(grade, settlement, known)))
-            separator = ",\n"
-    file.write("\n]}\n")
+        name = grade.submission
+        told = bool(results.people.authors.get(name)) or name in settling.taken
+        known = told and name not in settling.unsure
+        entries += [_json(_entry(grade, own, known)) for own in settling.settle(grade)]
+    lines = ",\n".join(entries)
+    return f'{_json(head)[:-1]}, "submissions": [\n{lines}\n]}}\n'
 
 
 def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
@@ -119,10 +117,8 @@ _EXCUSED = "excused"
 Cell = str | float
 
 
-def write_table(
-    scores: ClassScores, file: TextIO, by_exercise: bool = True, absent_zero: bool = False
-) -> None:
-    """Writes the CSV table: a row of maximum points, then the class, then the absentees.
+def csv_table(scores: ClassScores, by_exercise: bool = True, absent_zero: bool = False) -> str:
+    """Returns the CSV table: a row of maximum points, then the class, then the absentees.
 
     A group has a row for each of its members. Each kind of change that was made has a column.
     """
@@ -130,7 +126,8 @@ def write_table(
     made = {change.kind for score in scores.scores for change in score.settlement.changes}
     kinds = [kind for kind in ChangeKind if kind in made]
     # Quote all text: in many European locales, spreadsheets split cells at `;`.
-    table = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    text = io.StringIO(newline="")
+    table = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     table.writerow([*_WHO, *kinds, *_TOTAL, *map(harmless, worth), *_TEXTS])
     top = _cell(scores.max_score)
     blanks = [""] * len(kinds)
@@ -149,6 +146,7 @@ def write_table(
         total = [points, top if zero else "", *[points] * len(worth)]
         why = harmless(scores.excused.get(person, ""))
         table.writerow([*who, *blanks, *total, "nothing handed in", why, ""])
+    return text.getvalue()
 
 
 def _rows(
@@ -202,58 +200,40 @@ def _cell(points: float | None) -> Cell:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-def write_export(
-    form: str,
-    results: Results,
-    settling: Settling,
-    template: Path | None,
-    choices: Choices,
-    file: TextIO,
-) -> list[Remark]:
-    """Writes the grades to `file` in one of `FORMATS`; returns remarks about them.
+FORMATS = ("csv", "canvas", "moodle", "json", "junit")
+
+
+def export_of(
+    form: str, results: Results, settling: Settling, template: Path | None, choices: Choices
+) -> Export:
+    """Returns the grades in one of `FORMATS`, with remarks about them.
 
     Raises:
-        ExportRefused: if the grades cannot be exported; nothing is written then.
+        ExportRefused: if the grades cannot be exported.
         StoreError: if the results cannot be read.
     """
     scores = class_scores(results, settling)
     general = remarks_on(scores, choices.absent_zero)
     if form in _FILLED:
-        exported = _FILLED[form](scores, template, choices)
-        file.write(exported.text)
-        return [*exported.remarks, *general]
+        fill, lacking = _FILLED[form]
+        if template is None:
+            raise ExportRefused(f"{lacking} and name it with --template")
+        exported = fill(Sheet.read(template), scores, choices)
+        return Export(exported.text, (*exported.remarks, *general))
     if form == "csv":
-        write_table(scores, file, choices.by_exercise is not False, choices.absent_zero)
+        text = csv_table(scores, choices.by_exercise is not False, choices.absent_zero)
     elif form == "json":
-        write_document(results, settling, file)
+        text = document(results, settling)
     else:
-        write_junit(results.assignment, results.grades(), file, settling.settle)
-    return [*general]
+        text = junit_xml(results.assignment, results.grades(), settling.settle)
+    return Export(text, general)
 
 
-def _canvas(scores: ClassScores, template: Path | None, choices: Choices) -> Export:
-    if template is None:
-        return new_gradebook(scores, choices)
-    if choices.by_exercise and choices.column is not None:
-        raise ExportRefused(
-            "--points exercise fills a column for each exercise, found by the exercise's name: "
-            "leave out --column"
-        )
-    return fill_gradebook(Sheet.read(template), scores, choices)
-
-
-def _moodle(scores: ClassScores, template: Path | None, choices: Choices) -> Export:
-    if template is None:
-        raise ExportRefused(
-            "Moodle takes no file but its own: download the assignment's grading worksheet "
-            "and name it with --template"
-        )
-    return fill_worksheet(Sheet.read(template), scores, choices)
-
-
-# The formats whose rows a function writes as one text, by name.
-_FILLED: Mapping[str, Callable[[ClassScores, Path | None, Choices], Export]] = {
-    "canvas": _canvas,
-    "moodle": _moodle,
+# The formats that fill in an instructor's own file, and how to get one.
+_FILLED = {
+    "canvas": (fill_gradebook, "Canvas knows its students by its own file: export the gradebook"),
+    "moodle": (
+        fill_worksheet,
+        "Moodle takes no file but its own: download the assignment's grading worksheet",
+    ),
 }
-FORMATS = ("csv", *_FILLED, "json", "junit")

@@ -1,6 +1,6 @@
 """Gradebooks: an instructor's own file from Canvas or Moodle, with points filled in.
 
-For Canvas, the gradebook may also be new. `lib/gradebook_importer.rb` of canvas-lms reads it.
+`lib/gradebook_importer.rb` of canvas-lms reads the gradebook.
 
 Moodle's grading worksheet is in the language of the instructor who downloads it, and Moodle reads
 back only headers of that language. Columns are therefore recognised by English names, by order and
@@ -14,14 +14,12 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.core.submission import Author
 from grader.core.text import one_line
 from grader.reports.export.filling import Choices, ColumnTarget, FillableSheet, fill
 from grader.reports.export.scores import ClassScores, Export, ExportRefused
-from grader.reports.export.sheet import PersonRow, Sheet, figure, harmless, number_in, row_text
+from grader.reports.export.sheet import PersonRow, Sheet, number_in
 
 _POINTS = "Points Possible"
-_NEW_HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _KEYS = ("ID", "SIS User ID", "SIS Login ID")
 _COMPUTED = re.compile(
     "(Current|Final) (Score|Points|Grade)|Override (Score|Grade|Status)", re.IGNORECASE
@@ -36,6 +34,11 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
     Raises:
         ExportRefused: if the file is not a gradebook, or the column is uncertain.
     """
+    if choices.by_exercise and choices.column is not None:
+        raise ExportRefused(
+            "--points exercise fills a column for each exercise, found by the exercise's name: "
+            "leave out --column"
+        )
     header = gradebook.row(0) if len(gradebook) else []
     section = next((i for i, title in enumerate(header) if i > 1 and "Section" in title), None)
     if (places := _places(header)) is None or section is None:
@@ -63,69 +66,6 @@ def fill_gradebook(gradebook: Sheet, scores: ClassScores, choices: Choices) -> E
         if all(sheet.is_excused(row.number, target) for target in targets)
     }
     return fill(dataclasses.replace(sheet, locked=locked), scores, choices)
-
-
-def new_gradebook(scores: ClassScores, choices: Choices) -> Export:
-    """Returns a new gradebook of the class; Canvas offers its columns as new assignments.
-
-    Raises:
-        ExportRefused: if Canvas does not accept a column's title as an assignment's.
-    """
-    worth: list[tuple[str | None, float | None]] = [(None, scores.max_score)]
-    if choices.by_exercise:
-        worth = [*scores.exercises.items()]
-    titles = [exercise or choices.column or scores.assignment for exercise, _ in worth]
-    computed = next((title for title in titles if _COMPUTED.search(title)), None)
-    if computed is not None:
-        raise ExportRefused(
-            f"Canvas takes no column called {computed!r} for an assignment's: "
-            "name another title with --column"
-        )
-    if not choices.absent_zero:
-        # Without zeros to write, the rows of other absentees would be empty.
-        excused = tuple(person for person in scores.absentees if person in scores.excused)
-        scores = dataclasses.replace(scores, absentees=excused)
-    students = _new_students(scores)
-    possible = ["" if ours is None else figure(ours) for _, ours in worth]
-    lines = [
-        [*_NEW_HEADER, *map(harmless, titles)],
-        [f"    {_POINTS}", "", "", "", "", *possible],
-        *([*map(harmless, cells), *[""] * len(titles)] for cells in students.values()),
-    ]
-    rows = [
-        PersonRow(number, name or sis_id or email, (canvas_id, sis_id, email), (name,))
-        for number, (name, canvas_id, sis_id, email, _) in enumerate(students.values(), 2)
-    ]
-    targets = [
-        ColumnTarget(column, title, None, ours, exercise)
-        for column, (title, (exercise, ours)) in enumerate(
-            zip(titles, worth, strict=True), len(_NEW_HEADER)
-        )
-    ]
-    sheet = Sheet("".join(map(row_text, lines)))
-    return fill(FillableSheet(sheet, rows, targets, excused="EX"), scores, choices)
-
-
-def _new_students(scores: ClassScores) -> dict[str, Sequence[str]]:
-    """Returns name, id, SIS id, login and section of each person, by id, address or name.
-
-    A number at the end of a submission's name is Canvas's id, from its download. Canvas would take
-    any other number for another student's id.
-    """
-    students: dict[str, Sequence[str]] = {}
-    for score in scores.scores:
-        for person in score.people:
-            canvas_id = score.submission.endswith(f"_{person.id}") and person.id.isdecimal()
-            ids = (person.id, "") if canvas_id else ("", person.id)
-            login = person.email or (person.name if "@" in person.name else "")
-            students.setdefault(_identity(person), (person.name, *ids, login, ""))
-    for person in scores.absentees:
-        students.setdefault(_identity(person), (person.name, "", person.id, person.email, ""))
-    return students
-
-
-def _identity(person: Author) -> str:
-    return (person.id or person.email or person.name).casefold()
 
 
 def _places(header: Sequence[str]) -> tuple[tuple[int, ...], dict[str, int]] | None:

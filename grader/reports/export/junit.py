@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TextIO
 from xml.etree import ElementTree as ET
 
 from grader.core.causes import Cause
@@ -13,8 +11,7 @@ from grader.core.points import points_of
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.reports.standing import causes_of, title
-from grader.reports.summary import author_in_words
-from grader.results.decisions.settlement import Settlement, in_words
+from grader.results.decisions.settlement import Settlement
 
 _ELEMENTS = {
     Status.FAILED: "failure",
@@ -27,35 +24,20 @@ _ELEMENTS = {
 _LONGEST_SUMMARY = 300
 
 
-def junit_xml(suite_name: str, grades: Iterable[Grade]) -> str:
-    """Returns the document as text.
-
-    `suite_name` is the assignment's name.
-    """
-    document = io.StringIO()
-    write_junit(suite_name, grades, document)
-    return document.getvalue()
-
-
-def write_junit(
+def junit_xml(
     suite_name: str,
     grades: Iterable[Grade],
-    file: TextIO,
     settle: Callable[[Grade], Sequence[Settlement]] = lambda _: (),
-) -> None:
-    """Writes the document; holds one grade in memory at a time.
+) -> str:
+    """Returns the document; `suite_name` is the assignment's name.
 
     A suite's properties hold the final points, which `settle` returns.
     """
-    file.write('<?xml version="1.0" encoding="utf-8"?>\n')
     root = ET.Element("testsuites", {"name": plain(suite_name)})
-    empty = ET.tostring(root, encoding="unicode", short_empty_elements=False)
-    file.write(empty.removesuffix("</testsuites>") + "\n")
-    for grade in grades:
-        suite = _suite(grade, settle(grade))
-        ET.indent(suite, level=1)
-        file.write(f"  {ET.tostring(suite, encoding='unicode').rstrip()}\n")
-    file.write("</testsuites>\n")
+    root.extend(_suite(grade, settle(grade)) for grade in grades)
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
 def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
@@ -81,34 +63,12 @@ def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
         properties["message"] = grade.message
     if any(own.final is not None for own in settled):
         properties["possible"] = points(points_of(settled[0].worth))
-    for own, whose in zip(settled, _labels(settled), strict=True):
-        properties |= _final(own, whose)
+    if any(own.changes or own.excused for own in settled):
+        finals = ["excused" if own.final is None else points(own.final) for own in settled]
+        properties["final"] = " or ".join(dict.fromkeys(finals))
     suite.append(_properties(properties))
     suite.extend(cases)
     return suite
-
-
-def _labels(settled: Sequence[Settlement]) -> Sequence[str]:
-    """Returns words for the people of each settlement, all different; "" if there is just one."""
-    if len(settled) <= 1:
-        return [""] * len(settled)
-    names = [", ".join(map(author_in_words, own.people)) for own in settled]
-    seen = Counter(names)
-    return [
-        f" ({name})" if seen[name] == 1 else f" ({name}, {number})"
-        for number, name in enumerate(names, 1)
-    ]
-
-
-def _final(own: Settlement, whose: str) -> dict[str, str]:
-    if not own.changes and not own.excused:
-        return {}
-    final = "excused" if own.final is None else points(own.final)
-    changes = {
-        f"change {number}{whose}": f"{in_words(change)} ({change.source})"
-        for number, change in enumerate(own.changes, 1)
-    }
-    return {f"final{whose}": final} | changes
 
 
 def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:

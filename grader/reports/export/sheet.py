@@ -1,16 +1,19 @@
-"""An instructor's own CSV file, edited cell by cell without a change to any other byte.
+"""An instructor's own CSV file, edited cell by cell.
 
 It also holds the search for a person's row.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from grader.core.submission import Author
 from grader.core.text import points
@@ -55,12 +58,10 @@ def harmless(text: str) -> str:
 
 
 _BOM = "\ufeff"
-_LINE_ENDS = ("\r\n", "\r", "\n", "")
-_QUOTED_CELL = re.compile(r'"((?:[^"]++|"")*+)"')
 
 
 class Sheet:
-    """Rows of cells as they are written in the file."""
+    """Rows of cells; the file's separator, line ends and byte order mark stay."""
 
     def __init__(self, text: str) -> None:
         """Splits the text into cells.
@@ -68,18 +69,19 @@ class Sheet:
         Raises:
             ExportRefused: if a quote is never closed.
         """
-        self._bom = _BOM if text.startswith(_BOM) else ""
-        self._rows: list[list[str]] = []
-        self._ends: list[str] = []
         body = text.removeprefix(_BOM)
-        self.separator = max(",;", key=lambda separator: _header_size(body, separator))
-        row: list[str] = []
-        for raw, end in _cells(body, self.separator):
-            row.append(raw)
-            if end in _LINE_ENDS:
+        self._bom = text[: len(text) - len(body)]
+        self._end = "\r\n" if "\r\n" in body else "\n"
+        self.separator = max(",;", key=lambda mark: len(next(_reader(body, mark), [])))
+        self._rows: list[list[str]] = []
+        reader = _reader(body, self.separator, strict=True)
+        begin = 1
+        try:
+            for row in reader:
                 self._rows.append(row)
-                self._ends.append(end)
-                row = []
+                begin = reader.line_num + 1
+        except csv.Error as error:
+            raise ExportRefused(f"{begin}: a quote of this row is never closed") from error
 
     @classmethod
     def read(cls, file: Path) -> Sheet:
@@ -101,76 +103,32 @@ class Sheet:
             raise ExportRefused(f"{file}:{refusal}") from None
 
     def __str__(self) -> str:
-        lines = (
-            self.separator.join(row) + end for row, end in zip(self._rows, self._ends, strict=True)
-        )
-        return self._bom + "".join(lines)
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=self.separator, lineterminator=self._end)
+        writer.writerows(self._rows)
+        return self._bom + text.getvalue()
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def row(self, number: int) -> list[str]:
         """Returns the texts of a row's cells."""
-        return [_text_of(raw) for raw in self._rows[number]]
+        return self._rows[number]
 
     def cell(self, row: int, column: int) -> str:
         """Returns the text of a cell; an empty text if the row is too short to have the cell."""
         cells = self._rows[row]
-        return _text_of(cells[column]) if column < len(cells) else ""
+        return cells[column] if column < len(cells) else ""
 
     def put(self, row: int, column: int, text: str) -> None:
-        """Writes a cell, in quotes if it was quoted before or needs quotes."""
+        """Writes a cell."""
         cells = self._rows[row]
         cells.extend([""] * (column + 1 - len(cells)))
-        was_quoted = cells[column].startswith('"')
-        cells[column] = _quoted(text) if was_quoted else _written(text, self.separator)
+        cells[column] = text
 
 
-def row_text(cells: list[str]) -> str:
-    """Returns a line for a new sheet."""
-    return ",".join(_written(cell, ",") for cell in cells) + "\n"
-
-
-def _written(text: str, separator: str) -> str:
-    """Returns a cell, in quotes if a reader could otherwise end it too early."""
-    return _quoted(text) if any(mark in text for mark in f'{separator};"\t\r\n') else text
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _cells(text: str, separator: str) -> Iterator[tuple[str, str]]:
-    """Yields each cell as it is written, and the separator or line end that follows it."""
-    plain = rf"[^{separator}\r\n]*"
-    cell = re.compile(rf'({_QUOTED_CELL.pattern}{plain}|(?!"){plain})({separator}|\r\n|\r|\n|\Z)')
-    place, end = 0, ""
-    while place < len(text):
-        found = cell.match(text, place)
-        if found is None:
-            line = text.count("\n", 0, place) + 1
-            raise ExportRefused(f"{line}: a quote that is opened there is never closed")
-        raw, end = found[1], found[3]
-        yield raw, end
-        place = found.end()
-    if end == separator:
-        yield "", ""
-
-
-def _header_size(text: str, separator: str) -> int:
-    size = 0
-    for _, end in _cells(text, separator):
-        size += 1
-        if end in _LINE_ENDS:
-            break
-    return size
-
-
-def _text_of(raw: str) -> str:
-    quoted = _QUOTED_CELL.match(raw)
-    if quoted is None:
-        return raw
-    return quoted[1].replace('""', '"') + raw[quoted.end() :]
+def _reader(text: str, separator: str, strict: bool = False) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
 
 
 # Names of submissions in downloads: `doejane_LATE_123_4567_rope.zip`, `Jane Doe_123_…`.
@@ -192,14 +150,6 @@ class PersonRow:
     keys: tuple[str, ...]
     names: tuple[str, ...]
     groups: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The rows of a person; `is_exact` if an id or an e-mail address matched, not a name."""
-
-    rows: tuple[PersonRow, ...]
-    is_exact: bool
 
 
 class NoRow(Exception):
@@ -228,8 +178,10 @@ class Directory:
             for group in row.groups:
                 self._by_group[normalised(group)].add(row.number)
 
-    def rows_of(self, person: Author) -> Found:
+    def rows_of(self, person: Author) -> tuple[list[PersonRow], bool]:
         """Returns the person's row; the rows of its members if the person is a group.
+
+        The second value tells whether an id or an e-mail address matched, and not a name.
 
         Raises:
             NoRow: if there is no row, or the right one is uncertain.
@@ -251,12 +203,12 @@ class Directory:
             is_addressed = "@" in person.email and any("@" in key for key in row.keys)
             if "e-mail address" not in found and is_addressed:
                 raise NoRow("the e-mail address is not the one of that row")
-            return Found((row,), is_exact or "e-mail address" in found)
+            return [row], is_exact or "e-mail address" in found
         group = normalised(person.name)
         members = self._by_group.get(group, set()) if group else set()
         if not members:
             raise NoRow(self._why_not(person))
-        return Found(tuple(self._rows[number] for number in sorted(members)), is_exact=False)
+        return [self._rows[number] for number in sorted(members)], False
 
     def _with_key(self, key: str, name: str = "") -> set[int]:
         """Returns the rows with this key, from the most trustworthy kind of key that has any.

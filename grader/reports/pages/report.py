@@ -6,9 +6,6 @@ The page of the class is for instructors only.
 from __future__ import annotations
 
 import datetime
-import html
-import json
-import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import grader
 from grader.core.points import hundredths
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
@@ -31,7 +27,6 @@ from grader.reports.pages.open_decisions import (
     unnamed_clusters,
 )
 from grader.reports.pages.rendering import (
-    HEAD,
     INDEX,
     as_json,
     assets,
@@ -64,11 +59,7 @@ def class_page(
     decisions: Sequence[OpenDecision],
     compared: bool,
 ) -> str:
-    """Returns the page of a class.
-
-    If the report `compared` two batches, it depends on more than these results, and
-    `current_report` never returns it.
-    """
+    """Returns the page of a class; a report that `compared` two batches has another page."""
     mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
     others, unlisted_others = ranked(found.counts.others.values())
     remarks, unlisted_remarks = ranked(found.counts.remarks.values())
@@ -82,11 +73,9 @@ def class_page(
         assignment=one_line(results.assignment),
         written=datetime.datetime.now().astimezone(),
         compared=compared,
-        made_of="" if compared else _made_of(results, settling),
         entries=found.entries,
         lacking=missing_in_words(results.lacking_packages()),
         decisions=decisions,
-        decisions_in_short=json.dumps([one.in_short for one in decisions]),
         folder=one_line(str(results.folder)),
         not_graded=statuses[GradeStatus.NOT_GRADED],
         unreadable=statuses[GradeStatus.UNREADABLE],
@@ -139,7 +128,6 @@ CHANGES = "changes.html"
 SUBMISSIONS = "submissions"
 # Read a few grades at a time, so that a writer to the store never waits for a whole report.
 _READ_AT_ONCE = 50
-_ORIGIN = re.compile(rb'name="results" content="([^"]*)"><meta name="decisions" content="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,29 +157,6 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
     with whole_folder(folder) as partial:
         decisions, changes = _write(results, settling, partial, against)
     return Report(folder / INDEX, decisions, changes)
-
-
-def current_report(results: Results, folder: Path) -> Report | None:
-    """Returns the report in `folder` if this grader made it from these results, or else None.
-
-    Raises:
-        BadDecisions: if the decisions about these grades cannot be used.
-    """
-    wanted = _made_of(results, open_settling(results)).encode()
-    try:
-        with (folder / INDEX).open("rb") as page:
-            found = _ORIGIN.search(page.read(HEAD))
-        pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
-    except OSError:
-        return None
-    if not wanted or not found or found[1] != wanted or pages != len(results.submissions()):
-        return None
-    return Report(folder / INDEX, json.loads(html.unescape(found[2].decode())))
-
-
-def _made_of(results: Results, settling: Settling) -> str:
-    said = f"{results.state} {settling.digest} {grader.__version__}"
-    return said if results.state else ""
 
 
 def _write(

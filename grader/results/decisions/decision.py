@@ -6,6 +6,7 @@ Each decision knows its line in the file.
 from __future__ import annotations
 
 import datetime
+import enum
 import itertools
 import unicodedata
 from collections import defaultdict
@@ -25,121 +26,20 @@ class BadDecisions(Refusal):
     """Decisions that cannot be used; the text has a line for each fault in the file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """Any decision: its place in the file, and its reason, author and time, if these are given.
+class Kind(enum.StrEnum):
+    """The kinds of decisions, by the names of their tables."""
 
-    `kind` is the name of its table; `file` and `line` are the place where the table begins.
-    """
-
-    kind: str
-    file: str
-    line: int
-    reason: str = ""
-    who: str = ""
-    when: datetime.datetime | None = None
-
-    @property
-    def source(self) -> str:
-        """Returns the place of the decision: "decisions.toml:12"."""
-        return f"{self.file}:{self.line}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointsChanged(Decision):
-    """Points of one person, or of everybody: in a test, an exercise or as a whole.
-
-    Points are set to a number of hundredths (`to`), or changed by a number of hundredths (`by`).
-    """
-
-    person: str
-    exercise: str = ""
-    test: str = ""
-    to: int | None = None
-    by: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comment(Decision):
-    """A comment for a student."""
-
-    person: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excused(Decision):
-    """A person who need not do an exercise, or any exercise if none is named."""
-
-    person: str
-    exercise: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension(Decision):
-    """More time for a person: until a moment, or a number of days longer.
-
-    A moment without a time zone is in the assignment's time zone.
-    """
-
-    person: str
-    until: datetime.datetime | None = None
-    days: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenOut(Decision):
-    """A test or exercise that is left out of all grades; as a `bonus`, its points come on top."""
-
-    exercise: str = ""
-    test: str = ""
-    bonus: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenInstead(Decision):
-    """The one submission whose grade a person gets."""
-
-    person: str
-    submission: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whose(Decision):
-    """The person who handed in a submission, as an instructor says."""
-
-    submission: str
-    person: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateDays(Decision):
-    """The number of free late days that a person has left."""
-
-    person: str
-    left: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HandInTime(Decision):
-    """The time when a person handed in, if no platform recorded it or another time counts."""
-
-    person: str
-    at: datetime.datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Times(Decision):
-    """A table of the times when people handed in, in a file beside the decisions."""
-
-    table: str
-
-
-_MOST_NAMES = 10_000
-
-
-class UnknownName(BadDecisions):
-    """A name that fits nothing in this class, or several; the text says what to write."""
+    POINTS = "points"
+    COMMENT = "comment"
+    EXCUSED = "excused"
+    EXTENSION = "extension"
+    TAKEN_OUT = "taken_out"
+    BONUS = "bonus"
+    TAKEN_INSTEAD = "taken_instead"
+    WHOSE = "whose"
+    LATE_DAYS = "late_days"
+    HANDED_IN = "handed_in"
+    TIMES = "times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +51,54 @@ class Whom:
 
     submission: str | None = None
     author: Author | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A decision: its kind, its place in the file, and the values of its keys that are given.
+
+    `line` is where its table begins. `to` and `by` are hundredths. In the class, it is about
+    `whom`, in the exercise `target`, or in some of its `tests`.
+    """
+
+    kind: Kind
+    file: str
+    line: int
+    reason: str = ""
+    who: str = ""
+    when: datetime.datetime | None = None
+    person: str = ""
+    submission: str = ""
+    exercise: str = ""
+    test: str = ""
+    text: str = ""
+    table: str = ""
+    to: int | None = None
+    by: int | None = None
+    until: datetime.datetime | None = None
+    at: datetime.datetime | None = None
+    days: int | None = None
+    left: int | None = None
+    whom: Whom = Whom()
+    target: str = ""
+    tests: frozenset[str] = frozenset()
+
+    @property
+    def source(self) -> str:
+        """Returns the place of the decision: "decisions.toml:12"."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def because(self) -> str:
+        """Returns the reason after a colon; "" if none is given."""
+        return f": {self.reason}" if self.reason else ""
+
+
+_MOST_NAMES = 10_000
+
+
+class UnknownName(BadDecisions):
+    """A name that fits nothing in this class, or several; the text says what to write."""
 
 
 def ways_to_mean(submission: str, author: Author) -> Iterator[Whom]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import fcntl
-import functools
 import os
 import re
 import secrets
@@ -27,20 +26,7 @@ from grader.core.late_rule import YEARS
 from grader.core.names import meant
 from grader.core.points import hundredths
 from grader.core.text import toml_value
-from grader.results.decisions.decision import (
-    BadDecisions,
-    Comment,
-    Decision,
-    Excused,
-    Extension,
-    HandInTime,
-    LateDays,
-    PointsChanged,
-    TakenInstead,
-    TakenOut,
-    Times,
-    Whose,
-)
+from grader.results.decisions.decision import BadDecisions, Decision, Kind
 
 _COMMON_KEYS = ("reason", "who", "when")
 _LONGEST = 80
@@ -48,35 +34,36 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class TableForm:
-    """The keys of a table: needed ones, groups with exactly or at most one, and those of any table.
+    """The keys of a table: needed ones, groups with exactly or at most one, and those of any."""
 
-    `make` returns the decision with the values.
-    """
-
-    make: Callable[..., Decision]
     needed: tuple[str, ...]
     exactly_one: tuple[str, ...] = ()
     at_most_one: tuple[str, ...] = ()
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """Returns the keys of this table alone, in the order in which they are written."""
+        keys = (*self.needed, *self.at_most_one, *self.exactly_one)
+        return tuple(key for key in keys if key not in _COMMON_KEYS)
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """Returns every key that the table may have, in the order in which they are written."""
-        own = (*self.needed, *self.at_most_one, *self.exactly_one)
-        return tuple(dict.fromkeys((*own, *_COMMON_KEYS)))
+        return (*self.own, *_COMMON_KEYS)
 
 
 FORMS: Mapping[str, TableForm] = {
-    "points": TableForm(PointsChanged, ("person", "reason"), ("to", "by"), ("test", "exercise")),
-    "comment": TableForm(Comment, ("person", "text")),
-    "excused": TableForm(Excused, ("person",), at_most_one=("exercise",)),
-    "extension": TableForm(Extension, ("person",), ("until", "days")),
-    "taken_out": TableForm(TakenOut, ("reason",), ("test", "exercise")),
-    "bonus": TableForm(functools.partial(TakenOut, bonus=True), ("reason",), ("test", "exercise")),
-    "taken_instead": TableForm(TakenInstead, ("person", "submission")),
-    "whose": TableForm(Whose, ("submission", "person")),
-    "late_days": TableForm(LateDays, ("person", "left")),
-    "handed_in": TableForm(HandInTime, ("person", "at")),
-    "times": TableForm(Times, ("table",)),
+    Kind.POINTS: TableForm(("person", "reason"), ("to", "by"), ("test", "exercise")),
+    Kind.COMMENT: TableForm(("person", "text")),
+    Kind.EXCUSED: TableForm(("person",), at_most_one=("exercise",)),
+    Kind.EXTENSION: TableForm(("person",), ("until", "days")),
+    Kind.TAKEN_OUT: TableForm(("reason",), ("test", "exercise")),
+    Kind.BONUS: TableForm(("reason",), ("test", "exercise")),
+    Kind.TAKEN_INSTEAD: TableForm(("person", "submission")),
+    Kind.WHOSE: TableForm(("submission", "person")),
+    Kind.LATE_DAYS: TableForm(("person", "left")),
+    Kind.HANDED_IN: TableForm(("person", "at")),
+    Kind.TIMES: TableForm(("table",)),
 }
 
 
@@ -86,7 +73,7 @@ def decision_of(kind: str, table: Mapping[str, Any], file: str, line: int) -> De
     for key in ("to", "by"):
         if key in fields:
             fields[key] = hundredths(fields[key])
-    return FORMS[kind].make(kind=kind, file=file, line=line, **fields)
+    return Decision(kind=Kind(kind), file=file, line=line, **fields)
 
 
 def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[str]:

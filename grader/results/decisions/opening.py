@@ -20,16 +20,12 @@ from grader.results.decisions.decision import (
     BadDecisions,
     ClassList,
     Decision,
-    HandInTime,
-    PointsChanged,
-    TakenInstead,
-    Times,
+    Kind,
     UnknownName,
     Whom,
-    Whose,
 )
 from grader.results.decisions.file import NAME, read_decisions, refuse
-from grader.results.decisions.settling import Aimed, Settling
+from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
 # Headers without case, spaces and punctuation; the first one that a table has is used.
@@ -120,16 +116,16 @@ def masked(settling: Settling, mask: Mask) -> Settling:
     def person(author: Author) -> Author:
         return names.get(author) or mask.over(author)
 
-    def aimed(one: Aimed) -> Aimed:
+    def decision(one: Decision) -> Decision:
         whom = Whom(
             one.whom.submission and labels.get(one.whom.submission, one.whom.submission),
             one.whom.author and person(one.whom.author),
         )
-        return replace(one, decision=mask.over(one.decision), whom=whom)
+        return replace(mask.over(one), whom=whom, target=one.target)
 
     return replace(
         settling,
-        aimed=tuple(map(aimed, settling.aimed)),
+        decisions=tuple(map(decision, settling.decisions)),
         people={labels[name]: tuple(map(person, own)) for name, own in settling.people.items()},
         absentees=tuple(map(person, settling.absentees)),
         marked=frozenset(labels.get(name, name) for name in settling.marked),
@@ -174,19 +170,18 @@ def open_settling(
         return masked(open_settling(results.named, file, start), results.mask)
     if file is not None and not file.is_file():
         raise BadDecisions(f"{file} cannot be found: name the file of decisions")
-    decisions = read_decisions(file or results.folder / NAME)
     known = ClassList(results)
-    aimed = _aimed(decisions, known)
+    decisions = _aimed(read_decisions(file or results.folder / NAME), known)
     rule = late_rule(results, start or Path())
     beside = (file or results.folder / NAME).parent
-    people, handed_in, taken = _people(aimed, known, results.people.authors)
-    times, timed_by = _times(aimed, known, results, handed_in, rule, beside)
+    people, handed_in, taken = _people(decisions, known, results.people.authors)
+    times, timed_by = _times(decisions, known, results, handed_in, rule, beside)
     unsure = results.people.unsure
     there = {person for own in (*people.values(), *handed_in.values()) for person in own}
     known_to_be = (results.people.authors.get(name, ()) for name in handed_in if name not in unsure)
     everyone = dict.fromkeys(itertools.chain(results.people.absentees, *known_to_be))
     return Settling(
-        aimed=aimed,
+        decisions=decisions,
         rule=rule,
         people=people,
         absentees=tuple(person for person in everyone if person not in there),
@@ -208,31 +203,30 @@ def late_rule(results: Results, start: Path) -> LateRule | None:
     return assignment.late if assignment.name == results.assignment else results.late_rule()
 
 
-def aim(decision: Decision, known: ClassList) -> Iterator[Aimed]:
-    """Yields the targets of a decision; a test's name may stand for tests of several exercises.
+def aim(decision: Decision, known: ClassList) -> Iterator[Decision]:
+    """Yields a decision with what it is about; a test's name may stand in several exercises.
 
     Raises:
         UnknownName: if the decision names something that is not in the class.
     """
-    person = getattr(decision, "person", None)
-    whom = Whom() if person is None else known.whom(person)
-    if whom == Whom() and not (person is None or isinstance(decision, PointsChanged)):
+    whom = known.whom(decision.person) if decision.person else Whom()
+    if decision.person and whom == Whom() and decision.kind is not Kind.POINTS:
         raise UnknownName("only points are decided for everybody: name the person")
-    if isinstance(decision, TakenInstead | Whose):
+    if decision.submission:
         known.submission(decision.submission)
-    if test := getattr(decision, "test", ""):
-        by_exercise: dict[str, set[str]] = {}
-        for found in known.tests(test):
-            by_exercise.setdefault(known.exercise_of(found), set()).add(found)
-        for exercise, tests in by_exercise.items():
-            yield Aimed(decision, whom, exercise, frozenset(tests))
+    if not decision.test:
+        target = known.exercise(decision.exercise) if decision.exercise else ""
+        yield replace(decision, whom=whom, target=target)
         return
-    exercise = getattr(decision, "exercise", "")
-    yield Aimed(decision, whom, known.exercise(exercise) if exercise else "")
+    by_exercise: dict[str, set[str]] = {}
+    for found in known.tests(decision.test):
+        by_exercise.setdefault(known.exercise_of(found), set()).add(found)
+    for exercise, tests in by_exercise.items():
+        yield replace(decision, whom=whom, target=exercise, tests=frozenset(tests))
 
 
-def _aimed(decisions: Iterable[Decision], known: ClassList) -> tuple[Aimed, ...]:
-    found: list[Aimed] = []
+def _aimed(decisions: Iterable[Decision], known: ClassList) -> tuple[Decision, ...]:
+    found: list[Decision] = []
     wrong: list[str] = []
     for decision in decisions:
         try:
@@ -244,7 +238,7 @@ def _aimed(decisions: Iterable[Decision], known: ClassList) -> tuple[Aimed, ...]
 
 
 def _people(
-    aimed: tuple[Aimed, ...], known: ClassList, authors: Mapping[str, tuple[Author, ...]]
+    decisions: Sequence[Decision], known: ClassList, authors: Mapping[str, tuple[Author, ...]]
 ) -> tuple[_People, _People, dict[str, frozenset[str]]]:
     """Returns the people of each submission; its own name stands for people that are unknown.
 
@@ -256,11 +250,12 @@ def _people(
     people = dict(handed_in)
     whose: dict[str, str] = {}
     instead: dict[Author, tuple[str, str]] = {}
-    both = [(it.whom, it.decision) for it in aimed if isinstance(it.decision, TakenInstead | Whose)]
-    for whom, decision in sorted(both, key=lambda each: isinstance(each[1], TakenInstead)):
-        taken = known.submission(decision.submission)
+    both = (Kind.WHOSE, Kind.TAKEN_INSTEAD)
+    told = [decision for decision in decisions if decision.kind in both]
+    for decision in sorted(told, key=lambda one: both.index(one.kind)):
+        whom, taken = decision.whom, known.submission(decision.submission)
         moved = (whom.author,) if whom.author else handed_in[whom.submission or taken]
-        if isinstance(decision, Whose):
+        if decision.kind is Kind.WHOSE:
             people[taken] = handed_in[taken] = moved
             whose[taken] = decision.source
             continue
@@ -277,7 +272,7 @@ def _people(
 
 
 def _times(
-    aimed: tuple[Aimed, ...],
+    decisions: Sequence[Decision],
     known: ClassList,
     results: Results,
     handed_in: _People,
@@ -289,13 +284,11 @@ def _times(
     The second value maps submissions to the decision that set their time.
     """
     found: list[tuple[Whom, tuple[datetime.datetime, str]]] = []
-    for one in aimed:
-        if isinstance(one.decision, Times):
-            source, table = one.decision.source, beside / one.decision.table
-            found += [(whom, (at, source)) for whom, at in read_times(table, known).times]
-    for one in aimed:
-        if isinstance(one.decision, HandInTime):
-            found.append((one.whom, (one.decision.at, one.decision.source)))
+    for one in decisions:
+        if one.kind is Kind.TIMES:
+            times_of_all = read_times(beside / one.table, known).times
+            found += [(whom, (at, one.source)) for whom, at in times_of_all]
+    found += [(one.whom, (one.at, one.source)) for one in decisions if one.at]
     named = {Whom(name): [name] for name in handed_in}
     for name, there in handed_in.items():
         for author in there:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from grader.core.points import Gate, hundredths, points_of
 from grader.core.submission import Author
 from grader.core.text import quantity
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, by_exercise
-from grader.results.decisions.decision import Decision, Excused, PointsChanged, TakenOut, Whom
+from grader.results.decisions.decision import Decision, Kind, Whom
 from grader.results.decisions.settlement import (
     RULE,
     ChangeKind,
@@ -25,7 +25,7 @@ from grader.results.decisions.settlement import (
 )
 
 if TYPE_CHECKING:
-    from grader.results.decisions.settling import Aimed, Settling
+    from grader.results.decisions.settling import Settling
 
 
 def earned(tests: Sequence[Verdict]) -> int:
@@ -56,7 +56,6 @@ def _rounded(number: Fraction) -> int:
 
 
 CARRY_OVER = "[tool.grader] carry_over"
-_Kind = TypeVar("_Kind", bound=Decision)
 
 
 @dataclass(slots=True)
@@ -176,7 +175,7 @@ class PersonsPoints:
         )
 
     def _sources(self) -> frozenset[str]:
-        naming = {one.source for one, target in self._of(Decision) if target.whom != Whom()}
+        naming = {one.source for one in self._of() if one.whom != Whom()}
         return self._settling.taken.get(self._grade.submission, frozenset()) | naming
 
     def _carry_over(self) -> None:
@@ -190,46 +189,46 @@ class PersonsPoints:
                 self._add(ChangeKind.CARRIED, name, more, said, CARRY_OVER, is_full)
 
     def _take_out(self) -> None:
-        for decision, target in self._of(TakenOut):
-            if (exercise := self._exercises.get(target.exercise)) is None:
+        for decision in self._of(Kind.TAKEN_OUT, Kind.BONUS):
+            if (exercise := self._exercises.get(decision.target)) is None:
                 continue
-            tests = target.tests & exercise.ids if target.tests else exercise.ids
-            left = exercise.take_out(tests, decision.bonus)
+            tests = decision.tests & exercise.ids if decision.tests else exercise.ids
+            is_bonus = decision.kind is Kind.BONUS
+            left = exercise.take_out(tests, is_bonus)
             what = "" if tests == exercise.ids else f"{quantity(len(tests), 'test')} "
-            said = f"{what}made a bonus" if decision.bonus else f"{what}taken out"
+            said = f"{what}made a bonus" if is_bonus else f"{what}taken out"
             why = f"{said}: {decision.reason}"
-            self._set(ChangeKind.TAKEN_OUT, target.exercise, left, why, decision)
+            self._set(ChangeKind.TAKEN_OUT, left, why, decision)
 
     def _decide_parts(self) -> None:
-        for decision, target in self._of(PointsChanged):
-            exercise = self._exercises.get(target.exercise)
-            if exercise is None or (target.tests or exercise.ids) <= exercise.taken_out:
+        for decision in self._of(Kind.POINTS):
+            exercise = self._exercises.get(decision.target)
+            if exercise is None or (decision.tests or exercise.ids) <= exercise.taken_out:
                 continue
             left = exercise.points + (decision.by or 0) if decision.to is None else decision.to
-            if target.tests and decision.to is not None:
-                left = exercise.with_tests_at(decision.to, target.tests)
+            if decision.tests and decision.to is not None:
+                left = exercise.with_tests_at(decision.to, decision.tests)
             why = decision.reason + _more_than(left, exercise.points, exercise.worth)
-            self._set(ChangeKind.DECIDED, target.exercise, left, why, decision)
+            self._set(ChangeKind.DECIDED, left, why, decision)
 
     def _excuse(self) -> bool:
         """Sets excused exercises to the others' proportion; returns whether all are excused."""
-        excused = {target.exercise for _, target in self._of(Excused)}
+        excused = {one.target for one in self._of(Kind.EXCUSED)}
         others = [one for name, one in self._exercises.items() if name not in excused]
         possible = sum(one.worth for one in others)
         reached = sum(one.points for one in others)
         # Without an exercise that counts, nothing gives the excused ones a proportion.
         everything = not excused.isdisjoint(self._exercises) and not possible
-        for decision, target in self._of(Excused):
-            if not target.exercise:
+        for decision in self._of(Kind.EXCUSED):
+            if not decision.target:
                 everything = True
-                self._add(
-                    ChangeKind.EXCUSED, None, 0, f"excused{_reason(decision)}", decision.source
-                )
-            if target.exercise in self._exercises:
-                own = reached * self._exercises[target.exercise].worth
+                said = f"excused{decision.because}"
+                self._add(ChangeKind.EXCUSED, None, 0, said, decision.source)
+            if decision.target in self._exercises:
+                own = reached * self._exercises[decision.target].worth
                 left = _rounded(Fraction(own, possible)) if possible else 0
-                why = f"excused, so that it counts as the others do{_reason(decision)}"
-                self._set(ChangeKind.EXCUSED, target.exercise, left, why, decision)
+                why = f"excused, so that it counts as the others do{decision.because}"
+                self._set(ChangeKind.EXCUSED, left, why, decision)
         return everything
 
     def _deduct(self) -> Lateness:
@@ -240,7 +239,7 @@ class PersonsPoints:
         at, is_marked = settling.times.get(name), name in settling.marked
         late = lateness(settling.rule, at, is_marked, allowance, reached, possible)
         for one in allowance.extensions:
-            said = f"{more_time(settling.rule, allowance)}{_reason(one)}"
+            said = f"{more_time(settling.rule, allowance)}{one.because}"
             self._add(ChangeKind.LATE, None, 0, said, one.source)
         if late.sentence and self._is_complete:
             source = ", ".join(filter(None, (RULE, settling.timed_by.get(name))))
@@ -248,8 +247,8 @@ class PersonsPoints:
         return late
 
     def _decide_the_whole(self) -> None:
-        for decision, target in self._of(PointsChanged):
-            if target.exercise:
+        for decision in self._of(Kind.POINTS):
+            if decision.target:
                 continue
             now = self._whole + sum(each.points for each in self._exercises.values())
             left = now + (decision.by or 0) if decision.to is None else decision.to
@@ -257,21 +256,14 @@ class PersonsPoints:
             why = decision.reason + _more_than(left, now, possible)
             self._add(ChangeKind.DECIDED, None, max(left, 0) - now, why, decision.source)
 
-    def _of(self, kind: type[_Kind]) -> Iterator[tuple[_Kind, Aimed]]:
-        return self._settling.of(kind, self._grade.submission, self._person)
+    def _of(self, *kinds: Kind) -> Iterator[Decision]:
+        return self._settling.of(self._grade.submission, self._person, *kinds)
 
-    def _set(
-        self,
-        kind: ChangeKind,
-        exercise: str,
-        left: int,
-        sentence: str,
-        decision: Decision,
-    ) -> None:
-        """Sets an exercise's points to `left` hundredths, but not below 0."""
-        more = max(left, 0) - self._exercises[exercise].points
-        self._exercises[exercise].points += more
-        self._add(kind, exercise, more, sentence, decision.source)
+    def _set(self, kind: ChangeKind, left: int, sentence: str, decision: Decision) -> None:
+        """Sets the points of the decision's exercise to `left` hundredths, but not below 0."""
+        more = max(left, 0) - self._exercises[decision.target].points
+        self._exercises[decision.target].points += more
+        self._add(kind, decision.target, more, sentence, decision.source)
 
     def _add(
         self,
@@ -291,7 +283,3 @@ def _more_than(left: int, before: int, worth: int) -> str:
     if not 0 < worth < left or left <= before:
         return ""
     return f", which makes {points_of(left):.10g} of {points_of(worth):.10g}"
-
-
-def _reason(decision: Decision) -> str:
-    return f": {decision.reason}" if decision.reason else ""

@@ -18,7 +18,7 @@ from grader.core.points import hundredths, points_of, shared_out
 from grader.core.submission import Author
 from grader.core.text import enumerated, gained_in_words
 from grader.core.verdict import GradeStatus
-from grader.results.decisions.decision import Extension
+from grader.results.decisions.decision import Decision
 
 RULE = "[tool.grader.late]"
 _DAY = datetime.timedelta(days=1)
@@ -34,7 +34,7 @@ class LateAllowance:
     until: datetime.datetime | None = None
     more_days: int = 0
     free_days: int | None = None
-    extensions: tuple[Extension, ...] = ()
+    extensions: tuple[Decision, ...] = ()
 
     @property
     def extends(self) -> bool:

@@ -6,44 +6,19 @@ It also lists the effects of a decision: whose points it changed, and who reads 
 from __future__ import annotations
 
 import datetime
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from grader.core.late_rule import LateRule
 from grader.core.names import natural_order
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.verdict import Grade
-from grader.results.decisions.decision import (
-    Comment,
-    Decision,
-    Excused,
-    Extension,
-    LateDays,
-    TakenInstead,
-    Times,
-    Whom,
-    Whose,
-    ways_to_mean,
-)
+from grader.results.decisions.decision import Decision, Kind, ways_to_mean
 from grader.results.decisions.file import FORMS
 from grader.results.decisions.person import PersonsPoints
 from grader.results.decisions.settlement import ChangeKind, LateAllowance, Settlement, in_words
 from grader.results.results import Results
-
-_Kind = TypeVar("_Kind", bound=Decision)
-
-
-@dataclass(frozen=True, slots=True)
-class Aimed:
-    """A decision and its target in the class: the people, the exercise and its tests."""
-
-    decision: Decision
-    whom: Whom
-    exercise: str = ""
-    tests: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +35,7 @@ class Settling:
     it.
     """
 
-    aimed: tuple[Aimed, ...]
+    decisions: tuple[Decision, ...]
     rule: LateRule | None
     people: Mapping[str, tuple[Author, ...]]
     absentees: tuple[Author, ...]
@@ -70,13 +45,6 @@ class Settling:
     taken: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsure: Mapping[str, str] = field(default_factory=dict)
     handed_in: Mapping[str, tuple[Author, ...]] = field(default_factory=dict)
-
-    @property
-    def digest(self) -> str:
-        """Returns a hash of all that is decided; settlings with one digest give the same points."""
-        aimed = [(one.decision, one.whom, one.exercise, sorted(one.tests)) for one in self.aimed]
-        said = repr((aimed, self.rule, sorted(self.times.items())))
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def untimed(self) -> tuple[str, ...]:
@@ -101,37 +69,35 @@ class Settling:
             )
         return tuple(settled.values())
 
-    def of(
-        self, kind: type[_Kind], submission: str, person: Author
-    ) -> Iterator[tuple[_Kind, Aimed]]:
-        """Yields the decisions of a kind about a person, with their targets."""
+    def of(self, submission: str, person: Author, *kinds: Kind) -> Iterator[Decision]:
+        """Yields the decisions about a person, of some kinds or of all."""
         about = {*ways_to_mean(submission, person)}
-        for one in self.aimed:
-            if isinstance(one.decision, kind) and one.whom in about:
-                yield one.decision, one
+        for one in self.decisions:
+            if one.kind in (kinds or Kind) and one.whom in about:
+                yield one
 
     def allowance(self, submission: str, person: Author) -> LateAllowance:
         """Returns a person's late allowance; an extension of one member is the whole group's."""
         group = (person, *self.people.get(submission, ()))
-        extensions = [one for own in group for one, _ in self.of(Extension, submission, own)]
+        extensions = [one for own in group for one in self.of(submission, own, Kind.EXTENSION)]
         moments = [one.until for one in extensions if one.until is not None]
         local = self.rule.local if self.rule else _with_some_zone
-        left = [one.left for one, _ in self.of(LateDays, submission, person)]
+        left = [one.left for one in self.of(submission, person, Kind.LATE_DAYS)]
         return LateAllowance(
             until=max(moments, key=local, default=None),
-            more_days=max((one.days for one in extensions if one.days is not None), default=0),
+            more_days=max((one.days or 0 for one in extensions), default=0),
             free_days=left[-1] if left else None,
             extensions=tuple({one.source: one for one in extensions}.values()),
         )
 
     def excused(self, person: Author) -> str:
         """Returns why a person without a submission is excused, with the source; "" if not."""
-        found = (one for one, target in self.of(Excused, "", person) if not target.exercise)
+        found = (one for one in self.of("", person, Kind.EXCUSED) if not one.target)
         return "; ".join(f"excused: {one.reason or '-'} ({one.source})" for one in found)
 
     def comments(self, submission: str, person: Author) -> tuple[str, ...]:
         """Returns the comments for a person."""
-        return tuple(one.text for one, _ in self.of(Comment, submission, person))
+        return tuple(one.text for one in self.of(submission, person, Kind.COMMENT))
 
 
 def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
@@ -139,6 +105,8 @@ def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
 
 
 _LISTED = 6
+# Kinds that matter to a person's points only if something was late.
+_OF_A_HAND_IN = (Kind.TAKEN_INSTEAD, Kind.WHOSE, Kind.TIMES)
 
 
 @dataclass(slots=True)
@@ -152,12 +120,10 @@ class Effect:
     def words(self) -> str:
         """Returns the decision in a line: "points: alice, run_rope, to 2: a typo (mm)"."""
         decision = self.decision
-        keys = [key for key in FORMS[decision.kind].keys if key not in ("reason", "who", "when")]
-        said = [(key, getattr(decision, key)) for key in keys]
+        said = [(key, getattr(decision, key)) for key in FORMS[decision.kind].own]
         parts = [_value(key, value) for key, value in said if value is not None and value != ""]
         by = f" ({decision.who})" if decision.who else ""
-        reason = f": {decision.reason}" if decision.reason else ""
-        return f"{decision.kind}: {', '.join(parts)}{reason}{by}"
+        return f"{decision.kind}: {', '.join(parts)}{decision.because}{by}"
 
     def in_short(self) -> list[str]:
         """Returns the first lines, and the number of further ones."""
@@ -170,17 +136,15 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
     """Returns every decision with its effects, in the order of the file."""
     found: dict[str, Effect] = {}
     counting = frozenset[str]().union(*settling.taken.values())
-    for one in settling.aimed:
-        effect = found.setdefault(one.decision.source, Effect(one.decision))
-        if one.decision.source not in counting:
-            continue
-        if isinstance(one.decision, TakenInstead):
-            who = _person(one)
-            effect.lines = [f"{who}: gets the grade of {one.decision.submission} and of no other"]
-        if isinstance(one.decision, Whose):
-            effect.lines = [f"{_person(one)}: handed in {one.decision.submission}"]
+    for one in settling.decisions:
+        effect = found.setdefault(one.source, Effect(one))
+        who = one.whom.author.called if one.whom.author else one.person
+        if one.source in counting and one.kind is Kind.TAKEN_INSTEAD:
+            effect.lines = [f"{who}: gets the grade of {one.submission} and of no other"]
+        if one.source in counting and one.kind is Kind.WHOSE:
+            effect.lines = [f"{who}: handed in {one.submission}"]
     for person in settling.absentees:
-        for decision, _ in settling.of(Excused, "", person):
+        for decision in settling.of("", person, Kind.EXCUSED):
             found[decision.source].lines.append(f"{person.called}: excused, handed in nothing")
     for grade in results.grades() if found else ():
         for own in settling.settle(grade):
@@ -198,15 +162,10 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
     silent = own.sources | ({own.timed_by} if own.timed_by else set())
     for source in sorted(silent - {change.source for change in own.changes}):
         effect = found[source]
-        if isinstance(effect.decision, Comment):
+        if effect.decision.kind is Kind.COMMENT:
             effect.lines.append(f"{who}: reads it")
-        elif own.late or not isinstance(effect.decision, TakenInstead | Whose | Times):
+        elif own.late or effect.decision.kind not in _OF_A_HAND_IN:
             effect.lines.append(f"{who}: {final}")
-
-
-def _person(one: Aimed) -> str:
-    whose = one.whom.author
-    return whose.called if whose else getattr(one.decision, "person", "")
 
 
 def _final(own: Settlement) -> str:

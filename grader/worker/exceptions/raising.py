@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import difflib
 import linecache
@@ -17,8 +16,6 @@ import torch
 from grader.core.wire.calls import MAX_MESSAGE, Frame, Raised
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
-    called_by,
-    expression_and_statement,
     function_behind,
     signature_in_words,
 )
@@ -66,14 +63,7 @@ def _has_attribute(itself: object, name: str) -> bool:
     return any(name in names for names in kept) or name in vars(itself).get("_modules", {})
 
 
-_MANY_KEYS = re.compile(r"( key\(s\) in state_dict: .{1000}).+")
-_EXPRESSION = 300
 _FRAMES = 20
-_FILES = 3
-# A debugger without a terminal gives up at the line after the one that called it.
-_DEBUGGERS = ("breakpoint(", "set_trace(")
-_NEAR = 10
-_NULL_BYTES = "source code string cannot contain null bytes"
 
 Found = TypeVar("Found")
 
@@ -85,25 +75,20 @@ def describe_exception(
 
     `called` is the function whose call raised it, perhaps before the function began.
     """
-    debugging = _is_debugger(exception.__traceback__)
     traces = _own_traces(exception.__traceback__, root)
-    kind = "BdbQuit" if debugging else type(exception).__name__
-    frames = _own_frames(exception, traces, root, debugging)
+    frames = _own_frames(exception, traces, root)
     innermost = traces[-1] if traces else None
     # A syntax error has no expression that raised.
     raising = None if isinstance(exception, SyntaxError) else innermost
     # Torch raises NotImplementedError too, where a kernel is missing.
     is_deliberate = bool(frames) and frames[-1].source.startswith("raise")
-    note = _attempted(lambda: _not_text(exception, root), "")
     return Raised(
-        kind=kind[:100],
-        message="" if debugging else (_message(exception) + note)[:MAX_MESSAGE],
+        kind=type(exception).__name__[:100],
+        message=_message(exception)[:MAX_MESSAGE],
         frames=frames,
         missing=isinstance(exception, NotImplementedError) and is_deliberate,
-        expression=_attempted(lambda: _expression(raising) if raising else "", ""),
         operands=_attempted(lambda: operands_of(raising) if raising else (), ()),
-        column=_attempted(lambda: _column(exception), 0),
-        accepts=_attempted(lambda: _accepts(exception, innermost, root, called), "")[:500],
+        accepts="" if traces else _attempted(lambda: _accepts(exception, root, called), "")[:500],
         suggestion=_attempted(lambda: suggestion(exception), "")[:100],
         lacks=_attempted(lambda: _lacks(exception), ""),
     )
@@ -117,61 +102,18 @@ def _attempted(look: Callable[[], Found], otherwise: Found) -> Found:
         return otherwise
 
 
-def _is_debugger(trace: TracebackType | None) -> bool:
-    """Returns whether a debugger raised the exception, because there is no terminal."""
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-        if trace.tb_frame.f_globals.get("__name__") in ("bdb", "pdb"):
-            return True
-    return False
-
-
 def _message(exception: BaseException) -> str:
     try:
         if isinstance(exception, SyntaxError):
             return str(exception.msg or "invalid syntax")
-        text = str(exception)
-        # If only the end of the message were cut, a whole list of keys would be missing.
-        return _MANY_KEYS.sub(r"\1…", text) if len(text) > MAX_MESSAGE else text
+        return str(exception)
     except BaseException as second:
         return f"(its text cannot be shown: printing it raised {type(second).__name__})"
 
 
-def _not_text(exception: BaseException, root: Path) -> str:
-    """Returns which files Python cannot read as text, where its own message does not name one."""
-    if not _is_of_null_bytes(exception):
-        return ""
-    files = (own_file(str(path), root) for path in sorted(root.rglob("*.py")) if path.is_file())
-    binary = [file for file in files if file and b"\0" in (root / file).read_bytes()]
-    if not binary:
-        return ""
-    names = " or ".join(binary[:_FILES])
-    return f"; {names} is not text in UTF-8 (in UTF-16, perhaps): save it as UTF-8"
-
-
-def _is_of_null_bytes(exception: BaseException) -> bool:
-    """Returns whether source has null bytes, which is a ValueError until Python 3.11.3."""
-    if isinstance(exception, SyntaxError):
-        return exception.filename is None
-    return isinstance(exception, ValueError) and exception.args == (_NULL_BYTES,)
-
-
-def _expression(trace: TracebackType) -> str:
-    """Returns the expression that raised; an empty text for a long one."""
-    nodes = next(expression_and_statement(trace), ())
-    text = ast.unparse(nodes[0]) if nodes else ""
-    return text if len(text) <= _EXPRESSION else ""
-
-
-def _accepts(
-    exception: BaseException,
-    innermost: TracebackType | None,
-    root: Path,
-    called: Callable[..., Any] | None,
-) -> str:
-    if not isinstance(exception, TypeError):
-        return ""
-    function = function_behind(called) if innermost is None else called_by(innermost)
+def _accepts(exception: BaseException, root: Path, called: Callable[..., Any] | None) -> str:
+    """Returns the signature of a function that was called with wrong arguments, if known."""
+    function = function_behind(called) if isinstance(exception, TypeError) else None
     return "" if function is None else signature_in_words(function, root)
 
 
@@ -181,23 +123,13 @@ def _lacks(exception: BaseException) -> str:
     return name[:100] if type(name) is str and "." not in name else ""
 
 
-def _column(exception: BaseException) -> int:
-    """Returns the column of a syntax error, without the indentation; 0 if unknown."""
-    if not isinstance(exception, SyntaxError) or not exception.offset or not exception.text:
-        return 0
-    indentation = len(exception.text) - len(exception.text.lstrip())
-    return min(max(exception.offset - indentation, 1), 301)
-
-
 def _own_frames(
-    exception: BaseException, traces: list[TracebackType], root: Path, debugging: bool
+    exception: BaseException, traces: list[TracebackType], root: Path
 ) -> tuple[Frame, ...]:
     frames = []
     for trace in traces:
         code = trace.tb_frame.f_code
         line, file = trace.tb_lineno, own_file(code.co_filename, root) or ""
-        if debugging and trace is traces[-1]:
-            line = _line_of_debugger(code.co_filename, line)
         source = linecache.getline(code.co_filename, line).strip()[:300]
         frames.append(Frame(file, line, code.co_name[:100], source))
     if isinstance(exception, SyntaxError):
@@ -221,10 +153,3 @@ def _own_traces(trace: TracebackType | None, root: Path) -> list[TracebackType]:
             found.append(trace)
         trace = trace.tb_next
     return found[-_FRAMES:]
-
-
-def _line_of_debugger(file: str, line: int) -> int:
-    for earlier in range(line, max(line - _NEAR, 0), -1):
-        if any(name in linecache.getline(file, earlier) for name in _DEBUGGERS):
-            return earlier
-    return line

@@ -189,18 +189,6 @@ _STARS: Mapping[Any, str] = {
 }
 
 
-def called_by(trace: TracebackType) -> Callable[..., Any] | None:
-    """Returns the Python function that the failed expression called.
-
-    Returns None if it is not certain.
-    """
-    for nodes in expression_and_statement(trace):
-        for node in nodes:
-            if isinstance(node, ast.Call):
-                return function_behind(callee(node.func, trace.tb_frame))
-    return None
-
-
 def signature_in_words(function: Callable[..., Any], root: Path) -> str:
     """Returns a signature with its place: `MultiHead(d_model, theta=10000.0) in model.py:3`."""
     plain = inspect.unwrap(function)
@@ -222,21 +210,6 @@ def _parameter(parameter: inspect.Parameter) -> str:
     if parameter.default is parameter.empty:
         return f"{stars}{parameter.name}"
     return f"{parameter.name}={in_words(parameter.default) or '…'}"
-
-
-def callee(node: ast.expr, frame: FrameType) -> object:
-    """Returns the object that is called, also for `Head(8)(x)` and `Head(8).scores(x)`."""
-    dotted = dotted_name(node)
-    if dotted is not None:
-        return value_of(dotted, frame)
-    name = "forward"
-    if isinstance(node, ast.Attribute):
-        name, node = node.attr, node.value
-    if isinstance(node, ast.Call):
-        kind = callee(node.func, frame)
-        if isinstance(kind, type):
-            return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
-    return None
 
 
 def function_behind(value: object) -> Callable[..., Any] | None:

@@ -71,9 +71,6 @@ class Trying:
             if trials.stays:
                 self._make(trials.edits[0], outcomes)
                 return outcomes
-            if trials.in_one_state:
-                self._in_sequence(trials.calls, outcomes)
-                return outcomes
             follower = LineFollower(self._root)
             for call in trials.calls[: trials.follow]:
                 with follower:  # anew: an alarm that rings in a trace function ends the tracing
@@ -103,15 +100,6 @@ class Trying:
     def _undo(self, swaps: list[Swap]) -> None:
         while swaps:
             swaps.pop().undo()
-
-    def _in_sequence(self, calls: Sequence[Call], outcomes: Outcomes) -> None:
-        """Makes the calls one after another in one state, which is restored afterwards."""
-        self._state.restore()
-        for place, call in enumerate(calls):
-            answer = self._answer(call, (), anew=False)
-            if answer is not None:
-                outcomes.add(0, place, answer)
-        self._state.restore()
 
     def _try(
         self,
@@ -149,17 +137,13 @@ class Trying:
         finally:
             self._alarm.set(0)
 
-    def _answer(self, call: Call, swaps: Sequence[Swap], anew: bool = True) -> Answer:
-        """Returns the program's answer to a call after some swaps; None if it cannot cross.
-
-        Unless `anew` is set, the program has the state that the call before left.
-        """
+    def _answer(self, call: Call, swaps: Sequence[Swap]) -> Answer:
+        """Returns the program's answer to a call after some swaps; None if it cannot cross."""
         function = self._adapters.get(call.adapter)
         if function is None:
             return None
         self._alarm.go_on()
-        if anew:
-            self._state.restore()
+        self._state.restore()
         arguments = arrived(copied(dict(call.arguments)))
         done: list[Swap] = []
         try:

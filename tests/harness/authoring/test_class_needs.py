@@ -80,5 +80,5 @@ def test_doctor_lists_the_imports_of_a_class(tmp_path):
     assert looked.exit_code == 0, looked.output
     assert "packages of 10 submissions" in looked.output
     assert "einx, which 1 submission imports" in looked.output
-    assert "not needed: tqdm, joblib, loguru, wandb" in looked.output
+    assert "not needed: tqdm, loguru, wandb" in looked.output
     assert "cs_basics" not in looked.output

@@ -350,7 +350,7 @@ def test_a_pair_of_mistakes_is_ruled_out_by_a_right_step(asked):
     assert {*known.wrong_steps("no-scale", seen)} == {"scaled", "weights"}
     steps = (StepSeen("scaled", (), (), right=True), StepSeen("weights", (), None, right=False))
     walk = StepWalk(exercise, test, steps)
-    way = StepComparison(walk, {}, frozenset(), observed=seen)
+    way = StepComparison(walk, {}, seen)
     assert way.contradicts(known, "no-scale + kv-swapped")
     assert not way.contradicts(known, "softmax-over-queries + mask-ignored")
     # A single mistake that gives every answer stays: no other explanation is left.

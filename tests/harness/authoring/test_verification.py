@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.forked_tasks import DIED, ENDED, Children
+from grader.authoring.forked_tasks import DIED, ENDED, in_children
 from tests.harness.conftest import TINY, write_files
 from tests.harness.marks import rest_slow
 from tests.harness.waiting import PATIENCE
@@ -160,23 +160,23 @@ def _own(number: int) -> tuple[int, int]:
 
 def test_work_that_asks_for_too_much_memory_fails_alone():
     """`torch.zeros(n ** n)` is an edit too, and would take the machine's memory."""
-    assert dict(Children(_greedy, jobs=1, seconds=PATIENCE).done([0, 64, 0])) == {
+    assert dict(in_children(_greedy, [0, 64, 0], jobs=1, seconds=PATIENCE)) == {
         0: "0 bytes",
         1: DIED,
         2: "0 bytes",
     }
 
 
-def test_a_child_is_replaced_after_many_pieces_of_work():
-    """A child that loaded hundreds of programs keeps parts of them: a new child replaces it."""
-    came = dict(Children(_own, jobs=1, seconds=PATIENCE).done(list(range(600))))
-    assert [came[number][0] for number in range(600)] == list(range(600))
-    assert len({process for _, process in came.values()}) == 3
+def test_each_piece_of_work_has_a_process_of_its_own():
+    """No state of one reaches another."""
+    came = dict(in_children(_own, list(range(6)), jobs=2, seconds=PATIENCE))
+    assert [came[number][0] for number in range(6)] == list(range(6))
+    assert len({process for _, process in came.values()}) == 6
 
 
 def test_work_over_the_wall_time_is_stopped_and_the_rest_is_done():
     """`while i < n: i -= 1` is an edit too."""
-    came = dict(Children(_slow, jobs=2, seconds=8.0).done([0.0, 600.0, 0.1, 600.0, 0.0]))
+    came = dict(in_children(_slow, [0.0, 600.0, 0.1, 600.0, 0.0], jobs=2, seconds=8.0))
     assert came == {0: 0.0, 1: ENDED, 2: 0.1, 3: ENDED, 4: 0.0}
 
 
@@ -186,14 +186,14 @@ def test_endless_work_is_stopped_by_its_processor_time():
     This process may ignore the signal.
     """
     before = signal.signal(signal.SIGPROF, signal.SIG_IGN)
-    came = dict(Children(_endless, jobs=1, seconds=600.0, may_take=lambda _: 0.2).done([1, 0, 1]))
+    came = dict(in_children(_endless, [1, 0, 1], jobs=1, seconds=600.0, may_take=lambda _: 0.2))
     signal.signal(signal.SIGPROF, before)
     assert came == {0: ENDED, 1: 0, 2: ENDED}
 
 
 def test_work_that_kills_its_process_does_not_affect_other_work():
     """An edit may need more memory than the machine has."""
-    assert dict(Children(_deadly, jobs=2, seconds=PATIENCE).done([0, 1, 2])) == {
+    assert dict(in_children(_deadly, [0, 1, 2], jobs=2, seconds=PATIENCE)) == {
         0: 0,
         1: DIED,
         2: 2,
@@ -203,7 +203,7 @@ def test_work_that_kills_its_process_does_not_affect_other_work():
 def test_an_exception_in_the_work_is_raised_and_not_counted_as_caught():
     """An edit that could not be tried was not caught."""
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        dict(Children(lambda number: 1 // number, jobs=1, seconds=PATIENCE).done([1, 0]))
+        dict(in_children(lambda number: 1 // number, [1, 0], jobs=1, seconds=PATIENCE))
 
 
 def numbers(line: str) -> list[int]:

@@ -132,9 +132,9 @@ def test_missing_points_are_listed_and_exit_with_one(incomplete):
 
 def test_an_unwritable_export_is_refused_and_leaves_nothing(out):
     """The sentence has the file and the reason."""
-    (out / "folder").mkdir()
-    done = grader_here("export", out, "--format", "csv", "--out", out / "nowhere" / "a.csv")
-    assert (done.returncode, "a.csv cannot be written: No such file" in done.stderr) == (2, True)
+    (out / "file").touch()
+    done = grader_here("export", out, "--format", "csv", "--out", out / "file" / "a.csv")
+    assert (done.returncode, "a.csv cannot be written (" in done.stderr) == (2, True)
     assert not [*out.glob("**/.*")]
 
 

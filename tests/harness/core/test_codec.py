@@ -43,7 +43,6 @@ RAISED = Raised(
     frames=(Frame("a.py", 3, "f", "return x"),),
     missing=True,
     operands=(Operand("x", "float32[2]"),),
-    column=4,
 )
 REPORT = ImportReport(("run_x",), RAISED, (RAISED,), (Use("torch.f", "a.py", 1),), ("b",), ("!ls",))
 

@@ -166,10 +166,9 @@ def test_only_a_grade_with_something_to_tell_needs_words() -> None:
     """Forbidden names may also be used by a program that passes."""
     passed = a_grade("ann", a_verdict("run_x"))
     failed = a_grade("ann", a_verdict("run_x"), a_verdict("run_y", 1.0))
-    assert not needs_words(passed, names_matter=False)
-    assert needs_words(passed, names_matter=True)
-    assert needs_words(failed, names_matter=False)
-    assert not needs_words(not_graded("ann"), names_matter=True)
+    assert not needs_words(passed)
+    assert needs_words(failed)
+    assert not needs_words(not_graded("ann"))
     assert failed.tests[1].status is Status.FAILED
     assert not_graded("ann").status is GradeStatus.NOT_GRADED
     assert lack_in_words("too slow").endswith("does not affect the grade: too slow.")

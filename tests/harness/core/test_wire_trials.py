@@ -34,7 +34,7 @@ CALLS = [
     Call("run_z", {}, then=STEPS),
 ]
 EDITS = [{"a.py": [TextChange(1, 2, "+"), TextChange(5, 6, "-")], "b.py": []}, {}]
-TRIALS = Trials(CALLS, 1, EDITS, 2.5, follow=2, in_one_state=True, stays=False)
+TRIALS = Trials(CALLS, 1, EDITS, 2.5, follow=2, stays=True)
 
 
 def test_trials_arrive_as_they_were_asked_for() -> None:
@@ -43,7 +43,7 @@ def test_trials_arrive_as_they_were_asked_for() -> None:
     assert arrived.calls == CALLS
     assert arrived.edits == EDITS
     assert (arrived.to_change, arrived.seconds, arrived.follow) == (1, 2.5, 2)
-    assert (arrived.in_one_state, arrived.stays) == (True, False)
+    assert arrived.stays
 
 
 def test_one_tensor_in_two_arguments_stays_one_tensor_in_trials() -> None:

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
 from grader.cli.api import grade as grade_once
-from grader.core.verdict import Aspect
-from grader.core.wire.calls import Call
-from grader.core.wire.trials import Trials
-from grader.explain.repair import earlier_calls
-from grader.explain.repair.earlier_calls import SAID, dependence
-from grader.explain.repair.questions import CheckedCall
-from grader.testing.outcome import Question
+from grader.explain.repair.earlier_calls import SAID
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
@@ -154,35 +145,6 @@ def run_double(x):
     assert told.where is None
 
 
-def test_a_test_that_fails_only_after_another_depends_on_earlier_calls(grade):
-    """The test also fails at home, where the first test has already stored its own width."""
-    program = """
-WIDTHS = []
-
-def run_double(x):
-    WIDTHS.append(x.shape[-1])
-    return 2 * x if x.shape[-1] == WIDTHS[0] else 2 * x + 1
-"""
-    told = [one for one in grade(program + COUNT).grade.tests if one.status == "failed"]
-    assert told
-    assert not any("new random inputs" in one.message for one in told)
-    assert any(SAID in one.message for one in told)
-
-
-def test_state_of_the_same_exercise_shows_also_where_the_first_one_is_not_written(grade):
-    """The test follows another of its exercise, at home too: it does not fail for new inputs."""
-    program = """
-COUNTS = []
-
-def run_count(x):
-    COUNTS.append(x.numel())
-    return COUNTS[0]
-"""
-    told = grade(program)["test_counts_a_row"].message
-    assert "new random inputs" not in told
-    assert SAID in told
-
-
 KEPT_BY_SHAPE = """
 import torch
 
@@ -206,53 +168,6 @@ def test_calls_of_exercises_that_are_not_written_take_no_place_among_earlier_one
     told = [one.message for one in tests if one.status == "failed" and one.aspect == "values"]
     assert told
     assert all(SAID in message for message in told)
-
-
-class RightAlone:
-    """A copy of a submission that answers each call but one rightly, and none after others."""
-
-    seconds = 0.0
-    passed = ()
-
-    def __init__(self, but: int | None = None) -> None:
-        self.but = but
-
-    def try_edits(self, trials: Trials) -> RightAlone:
-        self.in_one_state = trials.in_one_state
-        return self
-
-    def of(self, _trial: int, place: int) -> bool:
-        return not self.in_one_state and place != self.but
-
-
-@pytest.mark.unit
-def test_every_call_that_depends_on_earlier_ones_is_reported(monkeypatch):
-    """Hundreds of calls fail if one function that all exercises use counts its calls."""
-    monkeypatch.setattr(earlier_calls, "is_answer", lambda _catalogue, _question, answer: answer)
-    calls = [Call("run_double", {"x": torch.ones(1)}, seed) for seed in range(200)]
-    asked = [
-        CheckedCall("run_double", Question(f"test_{call.seed}", 0, Aspect.VALUES, call), False)
-        for call in calls
-    ]
-    bench = partial(nullcontext, RightAlone())
-    found = dependence({}, bench, asked, calls)
-    assert found.tests == {one.question.test for one in asked}
-
-
-@pytest.mark.unit
-def test_a_test_with_a_call_that_is_wrong_even_if_it_comes_first_is_not_reported(monkeypatch):
-    """The sentence on earlier calls would hide what is also wrong without them."""
-    monkeypatch.setattr(earlier_calls, "is_answer", lambda _catalogue, _question, answer: answer)
-    call = Call("run_double", {"x": torch.ones(1)}, 0)
-    places = [("test_both", 0), ("test_alone", 0), ("test_both", 1)]
-    asked = [
-        CheckedCall("run_double", Question(test, number, Aspect.VALUES, call), False)
-        for test, number in places
-    ]
-    bench = partial(nullcontext, RightAlone(but=2))
-    found = dependence({}, bench, asked, [call] * 3)
-    assert found.tests == {"test_alone"}
-    assert found.right_first == {*places[:2]}
 
 
 def test_harmless_state_does_not_hide_a_wrong_line(grade):

@@ -237,12 +237,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
         ("attention", "torch.exp(x - x_max)", "torch.exp(x)"),
         ("attention", "weights * keep / (1 - p)", "weights * keep"),
-        (
-            "attention",
-            "attend(q, k, v, causal(x.shape[-2]))",
-            "attend(q, k, v)",
-            "attend(q, k, v, causal(q.shape[-2]))",
-        ),
         ("attention", "causal(x.shape[-2])", "causal(x.shape[-2] - 1)"),
         (
             "positions",

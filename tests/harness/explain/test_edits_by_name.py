@@ -120,7 +120,6 @@ SLIPS = {
         ("keys: int = -1", "keys: int = 2"),
     ],
     "slices and shapes": [
-        ("scores[..., first:last]", "scores[..., : last - first]"),
         ("x.split(n, dim=-1)", "x.split(n)"),
         ("x.chunk(k, dim=-1)", "x.chunk(k)"),
         ("rows = torch.arange(4).unsqueeze(-1)", "rows = torch.arange(4)"),

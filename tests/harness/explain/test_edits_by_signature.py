@@ -179,26 +179,6 @@ def test_a_class_of_many_attributes_does_not_multiply_the_search_for_edits():
     assert time.process_time() - began < 15
 
 
-def test_an_argument_with_a_backslash_stands_in_for_an_absent_variable():
-    """The mask of another function is made for the call's first argument."""
-    program = r"""
-import torch
-
-def masked(x, mask=None):
-    return x if mask is None else x + mask
-
-def right(x, size):
-    mask = torch.zeros(size, size)
-    return masked(x, mask)
-
-def run(parts):
-    return masked(parts["\d"].x)
-"""
-    own = r'parts["\d"].x'
-    right = f"masked({own}, torch.zeros({own}.shape[-2], {own}.shape[-2]))"
-    assert any(right in edit.applied(program) for edit in edits_of(program))
-
-
 @pytest.mark.process(takes="seconds")
 def test_the_time_for_a_function_of_many_statements_grows_with_their_number():
     """Which parameters it never reads is found once, and not for each statement."""

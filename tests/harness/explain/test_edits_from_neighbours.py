@@ -160,12 +160,6 @@ SLIPS = {
     "names of two letters": [
         ("    yi = xr * sin", "    yi = yr * sin"),
     ],
-    "the target of an assignment": [
-        (
-            "        scores = scores.masked_fill(~mask, -math.inf)",
-            "        hidden = scores.masked_fill(~mask, -math.inf)",
-        ),
-    ],
     "an annotated variable that is not used": [
         ("similar(q, k) * scale", "similar(q, k)"),
     ],

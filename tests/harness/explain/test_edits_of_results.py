@@ -48,7 +48,6 @@ SLIPS = {
     "a wrong or missing append": [
         ("rows.append([", "rows.extend(["),
     ],
-    "strides": [("x[..., 1::2]", "x[..., 1:2]"), ("x[..., 0::2]", "x[..., 0:2]")],
     "pairs that stay apart": [
         ("torch.flatten(stacked, -2)", "stacked", "stacked.flatten(-2)"),
     ],

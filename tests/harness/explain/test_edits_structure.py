@@ -111,7 +111,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
     "a value that is never read": [
         (" @ self.w_o.T", ""),
-        ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
     ],
     "a class": [
         (

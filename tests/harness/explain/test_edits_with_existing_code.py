@@ -180,12 +180,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ),
         ("place = torch.arange(n)", "place = torch.arange(n // 2)"),
     ],
-    "a value that gets lost": [
-        (
-            "    q = turn(q, positions, theta)\n    k = turn(k, positions, theta)\n",
-            "    q = turn(q, positions, theta)\n    v = turn(v, positions, theta)\n",
-        ),
-    ],
 }
 TABLE = table_of(SLIPS)
 
@@ -225,9 +219,7 @@ def run(in_features, d_k, theta, longest):
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ("", ", visible(in_features.shape[-2], in_features.device)"),
         ("", ", scaled=False"),
-        (", None", ", visible(in_features.shape[-2], in_features.device)"),
     ],
 )
 def test_edits_use_signatures_of_other_files(given, wanted):

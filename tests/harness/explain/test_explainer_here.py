@@ -183,27 +183,6 @@ def test_a_submission_that_passed_everything_is_not_asked(course):
     assert course.suite.ran == []
 
 
-def test_a_forbidden_name_is_remarked_even_if_all_tests_pass(monkeypatch, tmp_path):
-    """The judge sees calls only; the source may name more."""
-    course = Course(monkeypatch, tmp_path)
-    assignment = course.suite.assignment
-    object.__setattr__(assignment, "forbidden", {"torch.softmax": 0.0, "torch.tril": 0.0})
-    program = f"import torch\n{RIGHT}\nother = torch.tril\nlast = torch.softmax\n"
-    statuses = course.graded(program)
-    (words,) = course.explain(statuses)
-    wish = "which must be written by hand in this assignment"
-    assert words.message == (
-        "its source names torch.softmax (adapters.py:9) and torch.tril (adapters.py:8), "
-        f"{wish}; no call of it was seen"
-    )
-    (words,) = course.explain(statuses, message="it calls torch.softmax (adapters.py:9)")
-    assert words.message == (
-        "it calls torch.softmax (adapters.py:9); its source also names torch.tril (adapters.py:8)"
-    )
-    told = course.explain(statuses, message="torch.softmax and torch.tril")
-    assert [one.message for one in told] == [None]
-
-
 def test_the_judges_remark_on_a_test_follows_its_words(course):
     """A remark belongs to one test."""
     statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))

@@ -11,7 +11,6 @@ import torch
 
 from grader.core.wire.calls import Call, Frame, Operand, Raised
 from grader.explain.exceptions.explanation import KINDS, explanation_of, fault_of
-from grader.explain.exceptions.operation import Operation
 from grader.worker.performing import perform
 from tests.harness.marks import rest_slow
 
@@ -52,11 +51,10 @@ RAISED = [
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 1x3) (adapters.py:16)",
         "    return x @ y",
         "    with x = float32[2, 3], y = float32[1, 3]",
-        "(3 long) and the second to last of the right one (1 long)",
-        "as they are in y.transpose(-2, -1).",
+        "Here one is 3 long, the other 1. They fit if one is transposed: .transpose(-2, -1).",
         "The test called run_double(x=float32[2, 3]).",
     ),
-    ("return Net(5)(x, None)", "The layer takes vectors of 5 features, and these have 3."),
+    ("return Net(5)(x, None)", "of x and of the weight. Here one is 3 long, the other 5."),
     # Only the operation that raised counts; torch may report the transposed product.
     ("return nn.functional.linear(x, torch.ones(4, 3)) @ x", "one is 4 long, the other 2."),
     ("return nn.Parameter(x) @ torch.ones(7, 2, 4)", "one is 2 long, the other 3."),
@@ -65,12 +63,12 @@ RAISED = [
     (
         "q, k = x[None], x[None, :1]\nreturn q @ k",
         "with q = float32[1, 2, 3], k = float32[1, 1, 3]",
-        "as they are in k.transpose(-2, -1).",
+        "one is 3 long, the other 1.",
     ),
     (
         "table = torch.zeros(4)\nreturn x + table",
         "with x = float32[2, 3], table = float32[4]",
-        "Here axis -1 is 3 in one tensor and 4 in the other.",
+        "Here two axes that meet are 3 and 4 long.",
     ),
     (
         "heads = 2\nreturn x.view(2, heads, 3)",
@@ -79,18 +77,8 @@ RAISED = [
     ),
     ("return x / x.sum(-1)", "with x = float32[2, 3]", "unless you pass keepdim=True."),
     ("d = 1\nreturn torch.exp(x) / torch.exp(x).sum(dim=d)", "unless you pass keepdim=True."),
-    (
-        "q = x[None]\nreturn q @ q.T",
-        ".T reverses all axes of a tensor; q.transpose(-2, -1), or q.mT, swaps only the last two",
-    ),
-    (
-        "y = torch.ones(3, 5)\nreturn x * y",
-        "If a matrix product is meant, write @: * multiplies value by value.",
-    ),
-    ("most = x.max(-1)\nreturn x - most", "two tensors, values and indices: take most.values"),
-    ("size = x.size\nreturn x / size", "size is a function that was not called"),
-    ("n = 3\nreturn torch.sqrt(n) * x", "gets an int: of a plain number, math.sqrt gives the same"),
-    ("return torch.cat(x, x)", "takes its tensors in one list or tuple"),
+    ("most = x.max(-1)\nreturn x - most", "max gives several tensors at once"),
+    ("size = x.size\nreturn x / size", "Something there is a function that was not called"),
     ("return x.view(-1, 4)", "The tensor holds 6 values: 4 does not divide that."),
     ("return x.T.view(6)", ".reshape, or .contiguous() before .view"),
     (
@@ -135,16 +123,16 @@ RAISED = [
     (
         "mask = None\nreturn x + mask",
         "with x = float32[2, 3], mask = None",
-        "mask is None there",
+        "Something there is None: an argument that was left out",
     ),
     (
         "positions = None\nreturn positions.unsqueeze(0)",
         "with positions = None",
-        "positions is None there, as is an argument that was left out, or",
+        "Something there is None: an argument that was left out",
     ),
     (
         "mask = None\ndef made(x, mask):\n    x + 1\nreturn made(x, mask) @ x",
-        "Something there is None, as is what a function without a return gives.",
+        "or what a function without a return gives.",
     ),
     (
         "if x:\n    return x",
@@ -156,23 +144,8 @@ RAISED = [
     (
         "return Net(3, device=x.device)(x)",
         "TypeError: Net.__init__() got an unexpected keyword argument 'device'",
-        "Net.__init__ has no parameter device: it is Net.__init__(size, heads=1) in adapters.py:6.",
     ),
-    (
-        "return Net(3)(x)",
-        "Net.forward also needs positions: it is Net.forward(x, positions) in adapters.py",
-    ),
-    ("return Net(3).forward(x, x, x)", "it is Net.forward(x, positions) in adapters.py:11"),
-    # Weights and modules.
-    (
-        "net = Net(3)\nnet.load_state_dict({'proj': x, 'table': x[0, :1]})",
-        "RuntimeError: load_state_dict cannot load these weights into Net",
-        "table is [1] in what is loaded, and [4] in Net.",
-    ),
-    (
-        "Net(3).load_state_dict({'W_q.weight': x, 'bias': x, 'table': torch.zeros(4)})",
-        "Net has no W_q.weight and bias. The keys must be the module's own names",
-    ),
+    # Modules.
     (
         "class Late(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(2, 2)\nLate()",
         "call it first in the __init__ of a class that is derived from one of torch's",
@@ -188,7 +161,6 @@ RAISED = [
     ("import sys\nsys.exit()", "SystemExit: the program was ended (adapters.py:16)"),
     ("sys = __import__('sys')\nsys.exit('stop')", "SystemExit: the program was ended with stop"),
     ("def f(n):\n    return f(n)\nreturn f(1)", "f calls itself too deeply for Python"),
-    ("assert x.shape[-1] % 2 == 0\nreturn x", "This assert is your own"),
     ("return open('weights.pt').read()", "There is no weights.pt here"),
     (
         "import my_layers\nreturn my_layers.double(x)",
@@ -277,13 +249,10 @@ def test_a_message_shows_no_traceback(grade):
     assert len(message.splitlines()) < 8
 
 
-@pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()"])
-def test_a_forgotten_breakpoint_is_reported_at_its_own_line(grade, call):
-    """The debugger raises one line later, but the message names the line of the breakpoint."""
-    verdict = grade(submission(f"y = x\n{call}\n\ny = y + 1\nreturn y"))["test_doubles"]
-    assert verdict.where.line == 16
-    assert "BdbQuit: a debugger was started (adapters.py:16)" in verdict.message
-    assert call in verdict.message
+def test_a_forgotten_breakpoint_is_reported(grade):
+    """Nobody is there to type."""
+    message = grade(submission("y = x\nbreakpoint()\nreturn y"))["test_doubles"].message
+    assert "leave breakpoint() out of what you hand in" in message
 
 
 def test_wrong_adapter_parameters_show_the_adapters_signature(grade):
@@ -348,15 +317,15 @@ def test_a_message_names_no_folder_of_this_machine(grade):
     [
         (
             "def run_double(x):\n    return (x\n",
-            ["'(' was never closed", "return (x\n           ^"],
+            ["'(' was never closed", "return (x\n"],
         ),
         ("def run_double(x):\nreturn x\n", ["IndentationError: expected an indented block"]),
         ("def run_double(x):\n    y = x\n\treturn y\n", ["TabError: inconsistent use of tabs"]),
-        ("x = 1 +* 2\n", ["SyntaxError: invalid syntax (adapters.py:1)", "x = 1 +* 2", "^"]),
+        ("x = 1 +* 2\n", ["SyntaxError: invalid syntax (adapters.py:1)", "x = 1 +* 2"]),
     ],
 )
-def test_a_syntax_error_shows_its_line_and_a_caret(grade, code, said):
-    """The message shows the wrong source line, with a caret below the wrong place."""
+def test_a_syntax_error_shows_its_line(grade, code, said):
+    """The message shows the wrong source line."""
     message = grade(code).grade.message
     for text in said:
         assert text in message, message
@@ -411,11 +380,3 @@ def test_hostile_exception_texts_are_explained_or_ignored():
             raised = Raised(name, text, frames, operands=operands, accepts=text[:500])
             explanation = explanation_of(raised)
             assert explanation is None or isinstance(explanation.sentence, str)
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize("expression", ["", "-" * 299 + "x", "(" * 299, "x @", "x; y", "\0"])
-def test_an_expression_invented_by_a_worker_is_ignored(expression):
-    """The explainer parses an invented expression without an error and learns nothing from it."""
-    operation = Operation.of(Raised("RuntimeError", "", expression=expression))
-    assert (operation.name, operation.operands, operation.shapes()) == ("", [], None)

@@ -9,7 +9,7 @@ import torch
 
 from grader.core.verdict import Aspect, Visibility
 from grader.core.wire.calls import Call, Traced
-from grader.explain.exceptions.operation import parsed_statement
+from grader.explain.step_roles import parsed_statement
 from grader.testing.assertions import assert_matches
 from grader.testing.outcome import Observations
 from grader.testing.suite import Test

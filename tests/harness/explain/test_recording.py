@@ -27,7 +27,7 @@ from grader.core.wire.calls import (
 from grader.core.wire.frames import receive
 from grader.core.wire.records import Line
 from grader.core.wire.values import BadFrame
-from grader.explain.step_comparison import StepComparison, first_strange, steps_seen
+from grader.explain.step_comparison import first_strange, steps_seen
 from grader.worker.performing import perform
 
 pytestmark = pytest.mark.unit
@@ -140,46 +140,6 @@ def test_records_with_too_many_numbers_are_refused(count, numbers):
     records = [Record(torch.zeros(numbers), LINES)] * count
     with pytest.raises(BadFrame, match="more numbers than they may"):
         records_from_json(records_as_json(records), values_of(records))
-
-
-def test_a_bias_left_at_random_beside_a_weight_that_is_set_is_reported(tmp_path):
-    """A layer that is not called counts for nothing, nor does a large one, or a random weight."""
-    source = (
-        "import torch\n\ndef run(w):\n"
-        "    left, last, zero, lone, none, fresh = (torch.nn.Linear(2, 2) for _ in range(6))\n"
-        "    again = torch.nn.Linear(2, 2)\n"
-        "    large = torch.nn.Linear(2, 40000)\n    large.weight.data.zero_()\n    large(w)\n"
-        "    left.weight.data = last.weight.data = w\n"
-        "    last.bias.data.zero_()\n"
-        "    zero.weight.data.copy_(w)\n    torch.nn.init.zeros_(zero.bias)\n"
-        "    lone.weight.data = w\n"
-        "    none.weight, none.bias = torch.nn.Parameter(w), None\n"
-        "    with torch.no_grad():\n        again.weight.copy_(w)\n"
-        "    return again(left(last(zero(none(fresh(w)))))) + w @ lone.weight\n"
-    )
-    found = answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).biases
-    assert [one.line for one in found] == [4, 5]
-    compared = StepComparison(None, {}, frozenset({"a"}), found)
-    assert compared.in_words("a") == (
-        "Biases have the random numbers that they began with (mine.py:4, mine.py:5): set them, or "
-        "leave them out with bias=False."
-    )
-    assert compared.in_words("b") == ""
-    compared = StepComparison(None, {}, frozenset({"a"}), found[:1])
-    assert compared.in_words("a") == (
-        "A bias has the random numbers that it began with (mine.py:4): set it, or leave it out "
-        "with bias=False."
-    )
-
-
-def test_a_bias_that_only_a_call_replaces_is_not_reported(tmp_path):
-    """Weights that are initialised first differ from those of the layer's own initialisation."""
-    source = (
-        "import torch\n\ndef run(w):\n"
-        "    layer = torch.nn.Linear(2, 2)\n    torch.nn.init.normal_(layer.weight)\n"
-        "    return torch.func.functional_call(layer, {'weight': w, 'bias': w[0]}, (w,))\n"
-    )
-    assert answer_of(tmp_path, {"w": torch.ones(2, 2)}, mine=source).biases == ()
 
 
 def test_a_large_tensor_of_a_class_that_takes_no_slices_is_recorded(tmp_path):

@@ -144,14 +144,6 @@ def test_submissions_that_wait_are_no_grades_that_another_batch_would_lose(cours
     assert [(one.submission, one.seed) for one in course.grades().values()] == [("carol", 8)]
 
 
-def test_an_assignment_that_forbids_names_explains_every_submission(course):
-    """Only the explainer looks for names in the source."""
-    course.change("pyproject.toml", "[tool.grader.exercises]", "[tool.grader.forbidden]\n"
-                  '"torch.add" = 5\n[tool.grader.exercises]')  # fmt: skip
-    course.batch()
-    assert course.explained == ["alice", "bob", "carol"]
-
-
 def test_equal_submissions_with_equal_verdicts_are_explained_once(course):
     """Each gets the words."""
     course.hand_in(ben="test_doubles", cleo="test_counts", dora="test_counts ")

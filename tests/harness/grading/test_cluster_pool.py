@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,6 @@ from grader.grading.cluster import pool as pools
 from grader.grading.cluster.bundle import RemoteRequest, packed_reply
 from grader.grading.cluster.connection import NoCluster
 from grader.grading.cluster.pool import ClusterPool
-from grader.grading.cluster.remote_worker import RemoteWorkers
 from grader.grading.options import Explained, ExplanationTask, GradedTask, NotIsolated, Task
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
@@ -69,17 +67,14 @@ class Scheduler:
         self.heard: Any = None
         self.sent: list[tuple[str, str]] = []
         self.futures: list[Scheduled] = []
-        self.flights: list[Any] = []
-        self.keys: set[str] = set()
         self.cancelled: list[Scheduled] = []
         self.ran: list[tuple[str, list[str]]] = []
         self.asked: Any = None
         self.loop = SimpleNamespace(add_callback=self._call_back)
 
-    def _call_back(self, wait: Any, flight: Any) -> None:
-        self.flights.append(flight)
-        if flight.future.reply is not SILENCE:
-            asyncio.run(wait(flight))
+    def _call_back(self, do: Any, given: Any) -> None:
+        if getattr(given, "reply", None) is not SILENCE:
+            asyncio.run(do(given))
 
     def subscribe_topic(self, topic: str, heard: Any) -> None:
         assert topic == "all"
@@ -92,15 +87,18 @@ class Scheduler:
     def scheduler_info(self) -> dict[str, Any]:
         return {"workers": dict.fromkeys(self.addresses)}
 
-    def run(self, function: Any, *given: Any, workers: list[str], on_error: str) -> dict[str, Any]:
+    def run(self, function: Any, *given: Any, workers: list[str], on_error: str) -> Any:
         self.ran.append((function.__name__, workers))
         if function.__name__ == "close_remote_worker":
             assert on_error == "ignore"
             return {}
         assert on_error == "return"
         self.asked = given
-        own = {"jobs": self.jobs, "versions": given[3]}
-        return {at: self.opening.get(at, own) for at in workers if self.opening.get(at) != "gone"}
+        return self._opened(given[3], *workers)
+
+    async def _opened(self, versions: Any, address: str) -> dict[str, Any]:
+        answer = self.opening.get(address, {"jobs": self.jobs, "versions": versions})
+        return {} if answer == "gone" else {address: answer}
 
     def submit(self, _run: Any, _name: str, request: RemoteRequest, **options: Any) -> Scheduled:
         (address,) = options["workers"]
@@ -108,8 +106,6 @@ class Scheduler:
         assert request.package.content
         assert not options["pure"]
         self.sent.append((address, name))
-        assert options["key"] not in self.keys
-        self.keys.add(options["key"])
         self.futures.append(Scheduled(self.answer(address, name)))
         return self.futures[-1]
 
@@ -175,8 +171,8 @@ def test_every_submission_is_graded_and_explained_once(settings, tasks):
     assert (wanted["suite"], must_isolate, bool(bundle)) == ("suite", True, True)
     assert name.startswith("grader-")
     assert scheduler.heard is None
-    ran = [(function, sorted(workers)) for function, workers in scheduler.ran]
-    assert ran == [("open_remote_worker", [A, B]), ("close_remote_worker", [A, B])]
+    opened, closed = "open_remote_worker", "close_remote_worker"
+    assert scheduler.ran == [(opened, [A]), (opened, [B]), (closed, [A, B])]
     assert [future.released for future in scheduler.futures] == [1] * 6
 
 
@@ -249,7 +245,7 @@ def test_submissions_of_a_machine_that_left_are_sent_to_one_that_came(settings, 
     scheduler = Scheduler(A, answer=answer)
     with a_pool(scheduler, settings) as pool:
         assert in_short(pool.grade(tasks("a"))) == [("a", GRADED, None)]
-        assert [*pool._take(scheduler.flights[0], graded(A, "a"))] == []
+        assert [*pool._take(scheduler.futures[0], graded(A, "a"))] == []
     assert scheduler.sent == [(A, "a"), (B, "a")]
     assert scheduler.cancelled == scheduler.futures[:1]
     opened, joined, closed = scheduler.ran
@@ -336,26 +332,6 @@ def test_a_batch_that_stops_cancels_what_is_in_flight(settings, tasks):
     assert scheduler.cancelled == in_flight
 
 
-def test_a_remote_worker_that_is_still_opening_is_closed_too(settings):
-    """The batch waits for it to open."""
-    ending = threading.Event()
-
-    class Slow(Scheduler):
-        def cancel(self, futures: list[Scheduled], force: bool) -> None:
-            super().cancel(futures, force)
-            ending.set()
-
-        def run(self, function: Any, *given: Any, **options: Any) -> dict[str, Any]:
-            if function.__name__ == "open_remote_worker":
-                ending.wait()
-            return super().run(function, *given, **options)
-
-    scheduler = Slow(A)
-    with a_pool(scheduler, settings):
-        pass
-    assert scheduler.ran == [("open_remote_worker", [A]), ("close_remote_worker", [A])]
-
-
 def test_a_scheduler_without_machines_is_waited_for_with_patience(settings, monkeypatch):
     """One sentence tells it after half a minute; then the batch gives up."""
     told: list[str] = []
@@ -370,10 +346,9 @@ def test_a_scheduler_without_machines_is_waited_for_with_patience(settings, monk
     now = 1301.0
     with pytest.raises(NoCluster, match=f"{PLACE} has had no worker for 300 seconds: start some"):
         pool._look_who_is_there()
-    pool._remote_workers.ask([A])
-    pool._remote_workers.open(A, 1)
+    pool._room[A] = 1
     pool._look_who_is_there()
-    pool._remote_workers.forget(A)
+    del pool._room[A]
     for later, expected in [(400, [waiting]), (431, [waiting] * 2)]:
         now = 1000.0 + later
         pool._look_who_is_there()
@@ -384,97 +359,57 @@ def test_a_scheduler_without_machines_is_waited_for_with_patience(settings, monk
 
 
 @pytest.mark.parametrize(
-    ("jobs", "machine_jobs", "sent"), [(None, 1, 3), (1, 1, 1), (2, 2, 2), (None, 2, 4)]
+    ("jobs", "machine_jobs", "sent"), [(None, 1, 2), (1, 1, 1), (2, 2, 2), (None, 2, 4)]
 )
 def test_no_more_is_sent_than_may_be_graded_at_a_time(settings, tasks, jobs, machine_jobs, sent):
-    """A machine gets one submission more for each of its jobs as long as many wait."""
+    """A machine gets one submission for each of its jobs."""
     scheduler = Scheduler(A, B, answer=lambda *_: SILENCE, jobs=machine_jobs)
     with a_pool(scheduler, settings, jobs=jobs) as pool:
-        for address in (A, B):
-            pool._remote_workers.ask([address])
-            pool._remote_workers.open(address, machine_jobs)
+        pool._room.update({A: machine_jobs, B: machine_jobs})
         pool._waiting.extend(pools._Attempt(task) for task in tasks("abcde"))
         assert [*pool._send_what_has_room()] == []
     assert len(scheduler.sent) == sent
 
 
-def test_the_bytes_in_flight_are_bounded(settings, tasks, monkeypatch):
-    """One submission more may go out when the bound is reached."""
-    scheduler = Scheduler(A, answer=lambda *_: SILENCE, jobs=9)
-    with a_pool(scheduler, settings) as pool:
-        pool._remote_workers.ask([A])
-        pool._remote_workers.open(A, 9)
-        pool._waiting.extend(pools._Attempt(task) for task in tasks("abcd"))
-        monkeypatch.setattr(pools, "_BYTES_IN_FLIGHT", 0)
-        assert [*pool._send_what_has_room()] == []
-        assert len(scheduler.sent) == 1
-        (flight,) = pool._flights
-        monkeypatch.setattr(pools, "_BYTES_IN_FLIGHT", 2 * flight.size)
-        assert [*pool._send_what_has_room()] == []
-    assert len(scheduler.sent) == 3
+def test_the_next_submission_goes_to_the_machine_with_the_most_room(settings):
+    """A shunned one gets it if no other has room."""
+    with a_pool(Scheduler(), settings) as pool:
+        pool._room.update({A: 1, B: 3, C: 0})
+        assert pool._place(()) == B
+        assert pool._place([B]) == A
+        assert pool._place([A, B]) == B
+        pool._room.update({A: 0, B: 0})
+        assert pool._place(()) is None
 
 
-# --- Remote workers -----------------------------------------------------------------------------
+# --- Machines that are asked --------------------------------------------------------------------
 
 
-def test_a_remote_worker_is_asked_once():
-    """It is asked again only if it left and came back."""
-    workers = RemoteWorkers()
-    assert workers.ask([A, B]) == [A, B]
-    assert workers.ask([A, C]) == [C]
-    workers.open(A, 2)
-    assert workers.refuse(B, "too old")
-    assert workers.ask([A, B, C]) == []
-    assert sorted(workers.addresses) == sorted([A, C])
-    workers.forget(A)
-    workers.forget(B)
-    workers.forget(C)
-    assert (workers.addresses, workers.refused) == ([], {})
-    assert workers.ask([A, B, C]) == [A, B, C]
+def test_a_machine_is_asked_once_and_again_only_if_it_came_back(settings):
+    scheduler = Scheduler(A)
+    with a_pool(scheduler, settings):
+        for action in ("add-worker", "remove-worker", "add-worker"):
+            scheduler.heard((0.0, {"action": action, "worker": A}))
+        assert scheduler.ran == [("open_remote_worker", [A])] * 2
 
 
-def test_a_machine_that_left_while_it_opened_stays_away():
+def test_a_machine_that_left_while_it_opened_stays_away(settings):
     """Its answer comes too late."""
-    workers = RemoteWorkers()
-    workers.ask([A])
-    workers.forget(A)
-    workers.open(A, 2)
-    assert not workers.refuse(A, "too old")
-    assert (workers.jobs, workers.addresses, workers.refused) == (0, [], {})
+    told: list[str] = []
+    with a_pool(Scheduler(), settings, told) as pool:
+        pool._admit(A, {"jobs": 2, "versions": {}})
+        pool._admit(A, OSError("it is gone"))
+        assert (pool._room, pool._refused, told) == ({}, {}, [])
 
 
-def test_a_cluster_is_hopeless_if_all_that_are_there_were_refused():
-    workers = RemoteWorkers()
-    assert not workers.is_hopeless
-    workers.ask([A, B, C])
-    workers.refuse(A, "too old")
-    assert not workers.is_hopeless, "two are opening"
-    workers.open(B, 1)
-    workers.forget(C)
-    assert not workers.is_hopeless, "one grades"
-    workers.forget(B)
-    assert workers.is_hopeless
-
-
-def test_the_next_submission_goes_to_the_machine_with_the_most_room():
-    """A shunned one gets it if no other is free; towards the end nobody waits behind another."""
-    workers = RemoteWorkers()
-    workers.ask([A, B])
-    workers.open(A, 1)
-    workers.open(B, 3)
-    assert workers.jobs == 4
-    workers.sent(A)
-    workers.sent(B)
-    assert workers.place(9, ()) == B, "a third of its jobs are busy"
-    assert workers.place(9, [B]) == A, "one more may wait there"
-    assert workers.place(4, [B]) == B, "nothing may wait there towards the end"
-    workers.sent(B)
-    workers.sent(B)
-    assert workers.place(4, ()) is None
-    assert workers.place(5, [A, B]) == A
-    workers.came_back(B)
-    assert workers.place(4, ()) == B
-    workers.came_back(C)
-    workers.forget(A)
-    workers.came_back(A)
-    assert workers.place(4, ()) == B
+def test_a_cluster_is_hopeless_only_if_all_that_are_there_were_refused(settings):
+    with a_pool(Scheduler(), settings) as pool:
+        pool._asked.update((A, B))
+        pool._admit(A, OSError("it is gone"))
+        pool._look_who_is_there()
+        pool._admit(B, {"jobs": 1, "versions": {}})
+        pool._look_who_is_there()
+        pool._asked.discard(B)
+        assert [*pool._lose(B)] == []
+        with pytest.raises(NoCluster):
+            pool._look_who_is_there()

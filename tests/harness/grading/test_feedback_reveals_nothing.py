@@ -202,8 +202,7 @@ class Batch:
     @property
     def lacking(self) -> list[object]:
         """Returns the packages that the store lists as missing."""
-        with sqlite3.connect(self.out / "results.sqlite") as store:
-            return list(store.execute("SELECT * FROM lacking"))
+        return [*Store.read(self.out).lacking_packages()]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Grading again after a change of the assignment: what is graded, and which words stand."""
 
 import contextlib
+import json
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -73,7 +74,16 @@ def changed_by(folder: Path, *change: str) -> tuple[dict[str, Grade], dict[str, 
     course = Course(folder).write({RIGHTLY: RIGHT, WRONGLY: ZEROED})
     before = course.grade(folder / "out")
     with contextlib.closing(sqlite3.connect(folder / "out" / "results.sqlite")) as store, store:
-        store.execute("UPDATE words SET message = message || ' (as before)'")
+        told = store.execute(
+            "SELECT name, words FROM submission WHERE words IS NOT NULL"
+        ).fetchall()
+        for name, text in told:
+            words = json.loads(text)
+            for test in words["tests"].values():
+                test[0] += " (as before)"
+            store.execute(
+                "UPDATE submission SET words = ? WHERE name = ?", (json.dumps(words), name)
+            )
     course.change(*change)
     return before, course.grade(folder / "out")
 

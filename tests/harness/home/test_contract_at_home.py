@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.handout.folder import frozen_contract
-
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
@@ -52,23 +50,3 @@ def test_a_removed_adapter_counts_as_missing(handout, tmp_path, home_pytest):
     printed = home_pytest(mine).stdout
     assert re.search(r"run_softmax +(\d+) of \1 passed", printed)
     assert "7 passed, 83 missing" in printed
-
-
-@pytest.mark.unit
-def test_the_contract_keeps_only_what_signatures_need():
-    """A student's modules may fail to import; names in quoted annotations are kept."""
-    adapters = (
-        "from typing import NamedTuple\n"
-        "from torch import Tensor\n"
-        "from assignment import work\n"
-        "from wrapped import typed\n"
-        "class Pair(NamedTuple):\n    first: Tensor\n    second: Tensor\n"
-        "def _shared(x):\n    return work.other(x)\n"
-        '@typed\ndef run_pair(x: Tensor) -> "Pair":\n    return work.pair(_shared(x))\n'
-    )
-    frozen = frozen_contract(adapters)
-    assert "import work" not in frozen
-    assert "wrapped" not in frozen
-    assert "def _shared" not in frozen
-    assert "class Pair(NamedTuple)" in frozen
-    assert "def run_pair(x: Tensor) -> 'Pair'" in frozen

@@ -198,7 +198,7 @@ def test_an_exception_is_told_with_its_line_and_its_call(at_home: AtHome) -> Non
 
 VERBOSE = """\
 Every number is doubled.
-every value is off by the same amount
+every value is wrong
 A term may not belong at assignment/__init__.py:4.
 6 of 6 values in the result are wrong; the worst by tolerance is at index [1, 1]: off by 0.5,
 """

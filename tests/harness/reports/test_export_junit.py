@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -12,7 +9,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Diagnosis, Grade, GradeStatus, Status, Where
-from grader.reports.export.junit import junit_xml, write_junit
+from grader.reports.export.junit import junit_xml
 from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import (
     AWKWARD,
@@ -175,29 +172,8 @@ def test_a_submission_name_survives_the_xml_document(name: str) -> None:
     assert suite.attrib["name"] == name.expandtabs(4)
 
 
-@pytest.mark.process(takes="a second")
-def test_a_large_class_is_written_grade_by_grade() -> None:
-    """Ten thousand grades with all their messages do not fit in memory."""
-
-    def grades() -> Iterator[Grade]:
-        for number in range(300):
-            yield a_grade(f"s{number}", a_verdict("run_rope", 0, message="x" * 100_000))
-
-    class Sink(io.TextIOBase):
-        def write(self, text: str) -> int:
-            return len(text)
-
-    tracemalloc.start()
-    try:
-        write_junit("attention", grades(), Sink())
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 5_000_000
-
-
-def test_a_suite_has_the_final_points_and_each_change_of_its_people(tmp_path: Path) -> None:
-    """Members of a group with different points are named. Without a change there is neither."""
+def test_a_suite_has_the_final_points_of_its_people(tmp_path: Path) -> None:
+    """Members of a group may have different points. Without a change there are none."""
     people = Author("Jane Doe", "12"), Author("Bob Roe", "13")
     results = a_batch(
         tmp_path,
@@ -213,33 +189,6 @@ def test_a_suite_has_the_final_points_and_each_change_of_its_people(tmp_path: Pa
         '[[points]]\nperson = "Jane Doe"\nby = 2\nreason = "hers"\n'
     )
     settling = open_settling(results)
-    file = io.StringIO()
-    write_junit("Attention", results.grades(), file, settling.settle)
-    found = {}
-    for suite in ET.fromstring(file.getvalue()):
-        own = properties_of(suite)
-        found[suite.get("name")] = {k: v for k, v in own.items() if k.startswith(("final", "ch"))}
-    assert found == {
-        "alice": {"final": "7", "change 1": "+1 point: agreed (decisions.toml:1)"},
-        "bea": {"final": "excused", "change 1": "excused (decisions.toml:5)"},
-        "cem": {},
-        "group": {
-            "final (Jane Doe)": "8",
-            "change 1 (Jane Doe)": "+2 points: hers (decisions.toml:7)",
-        },
-    }
-
-
-def test_members_of_the_same_name_keep_their_own_points(tmp_path: Path) -> None:
-    """Two properties of one name would hide the points of one member."""
-    jans = Author("Jan", "12"), Author("Jan", "13")
-    results = a_batch(tmp_path, scored("group", 4, 2), authors={"group": jans})
-    (tmp_path / "decisions.toml").write_text(
-        '[[points]]\nperson = "12"\nby = 1\nreason = "slides"\n'
-        '[[points]]\nperson = "13"\nby = 2\nreason = "talk"\n'
-    )
-    file = io.StringIO()
-    write_junit("Attention", results.grades(), file, open_settling(results).settle)
-    own = properties_of(ET.fromstring(file.getvalue())[0])
-    final = {name: value for name, value in own.items() if name.startswith("final")}
-    assert final == {"final (Jan, 1)": "7", "final (Jan, 2)": "8"}
+    suites = ET.fromstring(junit_xml("Attention", results.grades(), settling.settle))
+    found = {suite.get("name"): properties_of(suite).get("final") for suite in suites}
+    assert found == {"alice": "7", "bea": "excused", "cem": None, "group": "8 or 6"}

@@ -26,7 +26,7 @@ DIRECTORY = Directory(
 
 
 def row_of(*author: str) -> int:
-    (row,) = DIRECTORY.rows_of(Author(*author)).rows
+    (row,), _ = DIRECTORY.rows_of(Author(*author))
     return row.number
 
 
@@ -115,7 +115,7 @@ def test_a_group_name_matches_every_member() -> None:
         PersonRow(number, f"row {number}", (str(number),), (f"Person {number}",), (group,))
         for number, group in enumerate(["Group A", "Group B", "Group A"], 1)
     )
-    assert [row.number for row in directory.rows_of(Author("Group A", "2")).rows] == [1, 3]
+    assert [row.number for row in directory.rows_of(Author("Group A", "2"))[0]] == [1, 3]
     with pytest.raises(NoRow):
         directory.rows_of(Author("Group C", "2"))
 

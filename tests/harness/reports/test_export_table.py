@@ -5,18 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from grader.core.submission import Author
-from grader.core.verdict import Grade, GradeStatus, Status
-from grader.reports.export.formats import write_document
-from grader.results.decisions.opening import open_settling
-from grader.results.results import Results
+from grader.core.verdict import GradeStatus, Status
 from tests.harness.export_fixtures import (
     AWKWARD,
     a_batch,
@@ -224,28 +219,3 @@ def test_an_empty_class_gives_a_valid_document_and_table(tmp_path: Path) -> None
     results = a_batch(tmp_path)
     assert json.loads(exported("json", results).text)["submissions"] == []
     assert len(exported("csv", results).table()) == 2
-
-
-def test_a_large_document_is_written_grade_by_grade(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ten thousand grades with all their messages do not fit in memory."""
-
-    def grades(_) -> Iterator[Grade]:
-        for number in range(300):
-            yield a_grade(f"s{number}", a_verdict("run_rope", 0, message="x" * 100_000))
-
-    class Sink(io.TextIOBase):
-        def write(self, text: str) -> int:
-            return len(text)
-
-    results = a_batch(tmp_path)
-    settling = open_settling(results)
-    monkeypatch.setattr(Results, "grades", grades)
-    tracemalloc.start()
-    try:
-        write_document(results, settling, Sink())
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 5_000_000

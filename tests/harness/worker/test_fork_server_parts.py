@@ -136,14 +136,3 @@ def test_children_that_have_ended_are_reaped():
         return refusal(lambda: os.waitpid(-1, 0))
 
     assert in_a_fork(reaped) == "ChildProcessError"
-
-
-def test_moving_memory_to_large_pages_changes_no_content():
-    """A kernel without this feature changes nothing."""
-    held = os.urandom(MB) * 8
-
-    def collapsed() -> bool:
-        zygote.collapse_memory()
-        return held == held[:MB] * 8
-
-    assert in_a_fork(collapsed) is True

@@ -282,13 +282,6 @@ TRIED = {
         assert len(items.get(timeout=60)) == 10**5
         ours.send_bytes(b"abc", 1, 2)
     """,
-    "joblib": """
-        from joblib import Parallel, delayed
-        assert Parallel(n_jobs=-1, verbose=5)(delayed(square)(n) for n in range(4)) == [0, 1, 4, 9]
-        with Parallel(n_jobs=2, return_as="generator") as parallel:
-            assert list(parallel(delayed(lambda a, b=1: a + b)(n, b=2) for n in [1])) == [3]
-        assert raised(lambda: Parallel(n_jobs=2)([delayed(fail)(1)])) == ("ValueError", "no 1")
-    """,
 }
 ADAPTERS = """
 def run_double(x):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.worker.notebook import Cells, NotebookModules, Shell, TookTooLong
-from grader.worker.stub_packages import SilentModule
+from grader.worker.stub_packages import StubModule
 
 pytestmark = pytest.mark.unit
 
@@ -134,11 +134,11 @@ def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
     ("name", "kind"),
     [
         ("google", ModuleType),
-        ("google.colab", SilentModule),
-        ("google.colab.drive", SilentModule),
+        ("google.colab", StubModule),
+        ("google.colab.drive", StubModule),
         ("google.cloud", None),
-        ("IPython", SilentModule),
-        ("IPython.display", SilentModule),
+        ("IPython", StubModule),
+        ("IPython.display", StubModule),
         ("IPythonic", None),
     ],
 )
@@ -151,7 +151,7 @@ def test_modules_of_notebooks_are_stubs(shell, name, kind):
         module = importlib.util.module_from_spec(spec)
         assert type(module) is kind
         assert spec.submodule_search_locations == []
-        if kind is SilentModule:
+        if kind is StubModule:
             assert [*module.display(3).more] == []
             assert not hasattr(module, "__wrapped__")
         is_shells = name.startswith("IPython")

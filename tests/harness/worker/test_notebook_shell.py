@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.worker.notebook import Cells, Shell, timed, write
-from grader.worker.stub_packages import Silent
+from grader.worker.stub_packages import Stub
 
 pytestmark = pytest.mark.unit
 
@@ -79,7 +79,7 @@ def test_blocks_that_are_timed_or_captured_run_as_they_are(shell):
         """,
     )
     assert (names["x"], names["y"], names["z"]) == (1, 2, 3)
-    assert type(names["out"]) is Silent
+    assert type(names["out"]) is Stub
     assert "err" not in names
     assert shell.not_run == ()
 

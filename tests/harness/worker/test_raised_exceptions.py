@@ -67,7 +67,6 @@ def test_the_frames_are_the_submissions_own_lines(described):
         ("own.py", FIRST + 1, "run", "return sorted([1, 2], key=helper)"),
         ("own.py", FIRST + 4, "helper", "1 // (n - 1))"),
     ]
-    assert raised.expression == "1 // (n - 1)"
     assert not raised.missing
 
 
@@ -80,19 +79,6 @@ def test_a_frame_that_stopped_at_no_line_is_left_out(described):
             types.FunctionType(bare, {})()
         """)
     assert [(one.line, one.function) for one in raised.frames] == [(FIRST + 3, "run")]
-
-
-def test_a_long_message_about_keys_keeps_both_lists(described):
-    """Each list of keys is cut, not the end of the message."""
-    program = """
-        def run(x):
-            net = nn.Sequential(*(nn.Linear(1, 1) for _ in range(200)))
-            net.load_state_dict({f"net.{key}": own for key, own in net.state_dict().items()})
-        """
-    _, missing, unexpected = described(program).message.splitlines()
-    assert missing.startswith('\tMissing key(s) in state_dict: "0.weight", "0.bias", "1.weight"')
-    assert unexpected.startswith('\tUnexpected key(s) in state_dict: "net.0.weight", "net.0.bias"')
-    assert (missing[-1], unexpected[-1]) == ("…", "…")
 
 
 def test_a_deep_recursion_keeps_its_innermost_frames(described):
@@ -186,34 +172,10 @@ def test_a_long_name_is_no_operand_and_the_number_of_operands_is_bounded(describ
     assert [one.name for one in raised.operands] == names[:8]
 
 
-ACCEPTED = [
-    ("return helper(1, 2)\ndef helper(n): 0", f"helper(n) in own.py:{FIRST + 2}"),
-    ("return helper(z=1)\ndef helper(n, *more, size=3, **rest): 0",
-     f"helper(n, *more, size=3, **rest) in own.py:{FIRST + 2}"),
-    ("return Net(1)(2)\nclass Net(nn.Module):\n    def __init__(self): super().__init__()",
-     f"Net.__init__() in own.py:{FIRST + 3}"),
-    ("return net(1, 2)\nclass Net(nn.Module):\n    def forward(self, y=[None]): 0\nnet = Net()",
-     f"Net.forward(y=[None]) in own.py:{FIRST + 3}"),
-    ("return Net().more(1, 2)\nclass Net:\n    def more(self, y={}): 0",
-     f"Net.more(y=…) in own.py:{FIRST + 3}"),
-    ("net = Net()\n    return net.more(1)\nclass Net:\n    def more(y): 0",
-     f"Net.more(y) in own.py:{FIRST + 4}, a method without self"),
-    ("net = Net()\n    return net.more(1, 2)\nclass Net:\n    def more(self, y): 0",
-     f"Net.more(y) in own.py:{FIRST + 4}"),
-    ("return len(1, 2)", ""),
-    ("return helper(1)\ndef helper(n): raise ValueError", ""),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "accepts"), ACCEPTED)
-def test_a_wrong_call_tells_what_the_function_accepts(described, body, accepts):
-    """A function in C has no parameters to tell."""
-    raised = described(f"def run(x):\n    {body}\n")
-    assert raised.accepts == accepts
-
-
 def test_a_call_that_never_began_tells_what_the_adapter_accepts(described):
     assert described("def run(): 0\n").accepts == f"run() in own.py:{FIRST}"
+    program = "def run(y, *more, size=3, **rest): run()\n"
+    assert described(program).accepts == ""
 
 
 def test_an_absent_package_is_named_by_its_top(described):
@@ -223,19 +185,15 @@ def test_an_absent_package_is_named_by_its_top(described):
     assert described("def run(x):\n    raise ImportError(name='absent_one')\n").lacks == ""
 
 
-@pytest.mark.parametrize(
-    ("line", "column", "text"),
-    [("x = = 1", 5, "x = = 1"), ("    x = = 1", 1, "x = = 1"), ("def f(:", 7, "def f(:")],
-)
-def test_a_syntax_error_has_its_line_and_column(described, line, column, text):
-    """The column does not count the indentation."""
+@pytest.mark.parametrize(("line", "text"), [("x = = 1", "x = = 1"), ("    x = = 1", "x = = 1")])
+def test_a_syntax_error_has_its_line(described, line, text):
+    """It has no expression that raised."""
     raised = described(line + "\n" if line[0] != " " else f"if 1:\n{line}\n")
     assert raised.kind == "SyntaxError"
     frame = raised.frames[-1]
     assert (frame.file, frame.function, frame.source) == ("own.py", "", text)
     assert frame.line == FIRST + (line[0] == " ")
-    assert raised.column == (5 if line[0] == " " else column)
-    assert (raised.expression, raised.operands) == ("", ())
+    assert raised.operands == ()
 
 
 def test_an_error_in_other_source_has_no_place_in_the_submission(described):
@@ -243,28 +201,7 @@ def test_an_error_in_other_source_has_no_place_in_the_submission(described):
     assert [one.line for one in raised.frames] == [FIRST + 1]
     assert raised.message == "invalid syntax"
     raised = described("def run(x):\n    raise SyntaxError\n")
-    assert (raised.message, raised.column) == ("invalid syntax", 0)
-
-
-def test_files_that_are_not_text_are_named(tmp_path):
-    """Python's own message names no file."""
-    for name in "abcd":
-        (tmp_path / f"{name}.py").write_bytes(b"x\0" if name != "b" else b"x")
-    (tmp_path / "e.py").mkdir()
-    error = ValueError("source code string cannot contain null bytes")
-    said = describe_exception(error, tmp_path).message
-    assert said == (
-        "source code string cannot contain null bytes; a.py or c.py or d.py is not text in UTF-8 "
-        "(in UTF-16, perhaps): save it as UTF-8"
-    )
-    assert describe_exception(ValueError("other"), tmp_path).message == "other"
-    assert describe_exception(TypeError(*error.args), tmp_path).message == str(error)
-    assert "not text" in describe_exception(SyntaxError(str(error)), tmp_path).message
-    placed = SyntaxError("bad", ("a.py", 1, 1, "x"))
-    assert describe_exception(placed, tmp_path).message == "bad"
-    for name in "acd":
-        (tmp_path / f"{name}.py").unlink()
-    assert describe_exception(error, tmp_path).message == str(error)
+    assert raised.message == "invalid syntax"
 
 
 class Broken(Exception):
@@ -284,21 +221,3 @@ def test_an_exception_that_cannot_be_printed_or_is_long_is_bounded(tmp_path):
     assert said == "(its text cannot be shown: printing it raised KeyError)"
     raised = describe_exception(Long("x" * 5000), tmp_path)
     assert (len(raised.kind), len(raised.message)) == (100, 4000)
-
-
-def test_a_debugger_without_a_terminal_is_told_at_its_own_line(described):
-    """It gives up at a line after the one that called it."""
-    names: dict[str, object] = {"__name__": "bdb"}
-    exec("def gives_up():\n    raise KeyError('quit')\n", names)
-    program = "def run(x):\n    0 and set_trace()\n    y = 2\n    x()\n"
-    raised = described(program, names["gives_up"])
-    assert (raised.kind, raised.message) == ("BdbQuit", "")
-    assert [(one.line, one.source) for one in raised.frames] == [(FIRST + 1, "0 and set_trace()")]
-    elsewhere = described("def run(x):\n    y = 2\n    x()\n", names["gives_up"])
-    assert [one.line for one in elsewhere.frames] == [FIRST + 2]
-
-
-def test_a_long_expression_is_left_out(described):
-    short, long = "1" * 290, "1" * 300
-    assert described(f"def run(x):\n    return 'a' + {short}\n").expression == f"'a' + {short}"
-    assert described(f"def run(x):\n    return 'a' + {long}\n").expression == ""

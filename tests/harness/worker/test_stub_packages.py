@@ -44,8 +44,7 @@ HARMLESS = {
         PATTERN = absent_one.compile(r"a|b", absent_one.I | absent_one.M)
         log = getLogger(__name__)
         log.info("ready")
-        one, other = absent_one.split(absent_one.key(0))
-        assert [*absent_one.names()] == [n for n in other] == []
+        assert [*absent_one.names()] == [n for n in absent_one.split(absent_one.key(0))] == []
         TABLE = {absent_one.KEY: absent_one.Options(3).value + 1}
     """,
     "base_classes_and_annotations": """
@@ -96,18 +95,15 @@ HARMLESS = {
             writer.close()
     """,
     "exceptions": """
-        import wandb
         from absent_one import errors
         class OwnError(errors.BaseError, ValueError):
             pass
         def helper():
             try:
                 raise OwnError("x")
-            except (errors.NetworkTimeout, errors.http.HTTPError, wandb.errors.CommError):
+            except ValueError:
                 return 1
-            except errors.BaseError:
-                return 2
-        assert helper() == 2
+        assert helper() == 1
     """,
     "several_bases": """
         from typing import Generic, TypeVar
@@ -134,9 +130,8 @@ HARMLESS = {
     """,
     "bars_of_every_kind": """
         import tqdm
-        from tqdm.contrib.concurrent import process_map, thread_map
-        assert [*tqdm.auto.trange(2)] == [*tqdm.std.tqdm([0, 1])] == [0, 1]
-        assert thread_map(abs, [-1, 2], max_workers=2) == process_map(abs, [1, -2]) == [1, 2]
+        from tqdm.std import trange
+        assert [*trange(2)] == [*tqdm.tqdm([0, 1])] == [0, 1]
         class Bar(tqdm.tqdm):
             def update_to(self, done, total):
                 self.total = total

@@ -263,29 +263,6 @@ def test_an_edit_stays_until_the_next_trials(loaded, tmp_path):
     assert module.run_x(1) == 3
 
 
-STATEFUL = """
-SEEN = []
-TOTAL = 0
-def run_x(x):
-    global TOTAL
-    SEEN.append(1)
-    TOTAL += 1
-    return x * len(SEEN) + 10 * TOTAL
-"""
-
-
-def test_calls_in_one_state_follow_each_other(loaded, tmp_path):
-    """The state after the import is restored before and after."""
-    module = loaded(STATEFUL)
-    call = Call("run_x", {"x": torch.tensor([1.0])})
-    one = trying(module, tmp_path)
-    for _ in range(2):
-        outcomes = one.perform(Trials([call, call], 0, [{}], 30.0, in_one_state=True))
-        found = {key: outcomes.of(*key).item() for key in outcomes.given}
-        assert found == {(0, 0): 11.0, (0, 1): 22.0}
-        assert (module.SEEN, module.TOTAL) == ([], 0)
-
-
 def test_lines_of_the_first_calls_are_followed(loaded, tmp_path):
     module = loaded("def run_x(x):\n    if len(x) > 1:\n        return x\n    return 2 * x\n")
     calls = [Call("run_x", {"x": one}) for one in (X, X[:1])]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
-import re
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, put, wrap
@@ -15,7 +13,6 @@ from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST_TRANSPLANTS = 8
 _MOST_CALLED = 4
-_MAY_BE_CALLED = (Nature.FUNCTION, Nature.OTHER, Nature.TENSOR)
 _NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
 
 
@@ -34,18 +31,10 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
 
 
 def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields calls of layers and variables that exist and are never called, or of a last layer."""
-    if not _is_target(setting, node):
-        return
-    visible, calls = setting.scopes.visible(node), setting.index.calls
-    found = setting.scopes.idle_layers(node)
-    for one in setting.scopes.names(node).values():
-        if one.is_attribute:
-            found += [f"{one.name}[-1]"] if _is_gone_through(setting.source, one.name) else []
-        elif one.nature in _MAY_BE_CALLED and not one.reads and one.name in visible:
-            is_called = calls[one.name] or one.name.startswith(("to_", "make_", "apply"))
-            found += [one.name] if is_called else []
-    for name in found[:_MOST_CALLED]:
+    """Yields calls of layers that the class has and never calls."""
+    for name in (
+        setting.scopes.idle_layers(node)[:_MOST_CALLED] if _is_target(setting, node) else ()
+    ):
         yield _around(setting, node, f"{name}(", ")", CHANGE, "a call that is missing")
 
 
@@ -110,13 +99,6 @@ def _are_alike(node: ast.expr, other: ast.expr) -> bool:
     if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
         return ast.unparse(node.value) == ast.unparse(other.value) == "self"
     return False
-
-
-@functools.lru_cache(maxsize=128)
-def _is_gone_through(source: str, name: str) -> bool:
-    """Returns whether code loops over or indexes an attribute: the last layer may be missing."""
-    own = re.escape(name)
-    return bool(re.search(rf"\bin {own}\b|\bzip\({own}\b|{own}\[", source))
 
 
 def _around(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.source import Function, callee
 
-MOST_RECIPES = 8
 _WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
 
 
@@ -56,15 +55,13 @@ class Declared:
     """The declarations of one file, by name.
 
     `functions` holds constructors under the names of their classes. `made` gives the class of a
-    variable or an attribute. `recipes` holds the expressions that variables are set to. `words`
-    holds the strings that the program compares with or looks up by. `strides` are the names of
-    the sizes of blocks in which loops count.
+    variable or an attribute. `words` holds the strings of the program that are like names.
+    `strides` are the names of the sizes of blocks in which loops count.
     """
 
     functions: dict[str, CallSignature]
     classes: dict[str, DeclaredClass]
     made: dict[str, str]
-    recipes: dict[str, tuple[str, ...]]
     words: tuple[str, ...]
     strides: frozenset[str]
 
@@ -83,7 +80,6 @@ def declarations(tree: ast.Module) -> Declared:
     functions: dict[str, CallSignature] = {}
     classes: dict[str, DeclaredClass] = {}
     made: dict[str, str] = {}
-    recipes: dict[str, tuple[str, ...]] = {}
     for node in ast.walk(tree):
         match node:
             case ast.ClassDef(name=name):
@@ -108,10 +104,7 @@ def declarations(tree: ast.Module) -> Declared:
             ):
                 if called[:1].isupper():
                     made.setdefault(name, called)
-                if len(recipes.get(name, ())) < MOST_RECIPES:
-                    value = node.value.body if isinstance(node.value, ast.IfExp) else node.value
-                    recipes[name] = (*recipes.get(name, ()), ast.unparse(value))
-    return Declared(functions, classes, made, recipes, _words(tree), frozenset(_strides(tree)))
+    return Declared(functions, classes, made, _words(tree), frozenset(_strides(tree)))
 
 
 def _strides(tree: ast.Module) -> set[str]:
@@ -210,38 +203,6 @@ def _signature(given: ast.arguments, *, bound: bool = False) -> CallSignature:
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:
-    """Returns the strings that code compares with, looks up by, registers under or passes.
-
-    A string in a loop may be any of these. Strings that choose an action come before strings that
-    are only mentioned.
-    """
-    choosing: dict[str, None] = {}
-    known: dict[str, None] = {}
-    mentioned: dict[str, None] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Compare(comparators=given):
-                parts = [part for one in given for part in ast.walk(one)]
-                choosing |= dict.fromkeys(_texts(parts))
-            case ast.Dict(keys=keys):
-                choosing |= dict.fromkeys(_texts(keys))
-            case ast.MatchValue(value=value):
-                choosing |= dict.fromkeys(_texts([value]))
-            case ast.Subscript(slice=value):
-                known |= dict.fromkeys(_texts([value]))
-            case ast.IfExp(body=value, orelse=other):
-                known |= dict.fromkeys(_texts([value, other]))
-            case ast.arguments(defaults=given, kw_defaults=named):
-                known |= dict.fromkeys(_texts([*given, *named]))
-            case ast.FunctionDef(decorator_list=made):
-                known |= dict.fromkeys(_texts(part for one in made for part in ast.walk(one)))
-            case ast.For(iter=ast.Tuple(elts=parts) | ast.List(elts=parts)):
-                mentioned |= dict.fromkeys(_texts(parts))
-            case ast.Call(args=args, keywords=keywords):
-                mentioned |= dict.fromkeys(_texts([*args, *(one.value for one in keywords)]))
-    return tuple(choosing | known | mentioned)
-
-
-def _texts(parts: Iterable[ast.AST | None]) -> Iterator[str]:
-    known = (one.value for one in parts if isinstance(one, ast.Constant))
-    yield from (one for one in known if isinstance(one, str) and _WORD.fullmatch(one))
+    """Returns the strings in a file that are like names."""
+    known = (one.value for one in ast.walk(tree) if isinstance(one, ast.Constant))
+    return tuple({one: None for one in known if isinstance(one, str) and _WORD.fullmatch(one)})

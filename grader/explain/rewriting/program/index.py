@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.declarations import (
-    MOST_RECIPES,
     CallSignature,
     DeclaredClass,
     Parameter,
@@ -19,11 +18,9 @@ from grader.explain.rewriting.program.declarations import (
     declared_in,
 )
 from grader.explain.rewriting.program.source import LIBRARIES, Function, Program, Scope, callee
-from grader.explain.rewriting.program.vocabulary import Nature, in_use
 
 _CALLED = ("__call__", "forward")
 _MOST_ATTRIBUTES = 20
-_MOST_SLICES = 3
 _NO_CLASS = DeclaredClass((), {}, {})
 
 
@@ -121,32 +118,6 @@ class ProgramIndex:
         known = list(next(owners, {}))[:_MOST_ATTRIBUTES]
         return [one for one in known if one != name]
 
-    def recipes(self, name: str) -> list[str]:
-        """Returns the expressions that variables and parameters of a name are set to anywhere."""
-        told = (self._given.get(name, ()), *(one.recipes.get(name, ()) for one in self._known))
-        return list(dict.fromkeys(text for texts in told for text in texts))
-
-    @functools.cached_property
-    def _given(self) -> Mapping[str, list[str]]:
-        """Returns the calls that parameters get as arguments."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for node in ast.walk(self._program.tree):
-            for parameter, value in self.arguments(node) if isinstance(node, ast.Call) else ():
-                if isinstance(value, ast.Call) and len(found[parameter.name]) < MOST_RECIPES:
-                    found[parameter.name].append(ast.unparse(value))
-        return found
-
-    @functools.cached_property
-    def mask_makers(self) -> list[str]:
-        """Returns the functions that are named like masks and need exactly one argument."""
-        return [
-            name
-            for name, one in self.functions.items()
-            if len(one.needed) == 1
-            and in_use().suits(name.lower(), Nature.MASK)
-            and not name[:1].isupper()
-        ]
-
     @functools.cached_property
     def calls(self) -> Counter[str]:
         """Returns how often the program calls something of each name."""
@@ -170,20 +141,6 @@ class ProgramIndex:
                 case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=attr):
                     found[self._program.scope(node), self._program.text(value)][attr] = None
         return {key: list(names) for key, names in found.items()}
-
-    def slices(self, node: ast.AST) -> list[tuple[str, str]]:
-        """Returns the bounds of slices in the function around a node, if both are written."""
-        return self._slices.get(self._program.scope(node), [])[:_MOST_SLICES]
-
-    @functools.cached_property
-    def _slices(self) -> dict[Scope, list[tuple[str, str]]]:
-        found: dict[Scope, dict[tuple[str, str], None]] = defaultdict(dict)
-        for node in self._program.nodes:
-            match node:
-                case ast.Slice(lower=ast.expr() as lower, upper=ast.expr() as upper, step=None):
-                    key = self._program.outer_text(lower), self._program.outer_text(upper)
-                    found[self._program.scope(node)][key] = None
-        return {scope: list(keys) for scope, keys in found.items()}
 
 
 # Calls that are never forgotten around a tensor.

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting, argument_of
 from grader.explain.rewriting.program.source import callee
 
@@ -38,11 +38,7 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
     spaced = any(" " in part.strip() for part in re.split("->|,", value))
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
     seen = {value}
-    found = itertools.chain(
-        _exchanged(value, tokens),
-        _replaced(value, tokens),
-        _lengthened(value, tokens),
-    )
+    found = itertools.chain(_exchanged(value, tokens), _replaced(value, tokens))
     for cost, text in itertools.islice(found, _MOST_PATTERNS):
         if text not in seen:
             seen.add(text)
@@ -69,17 +65,13 @@ def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
 
 
 def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """Yields two swapped names or groups of names in one part, output first."""
+    """Yields two swapped names in one part, output first."""
     for part in reversed(_parts(tokens)):
         for one, other in itertools.combinations(part, 2):
             if one[0] != other[0]:
                 near = part.index(other) == part.index(one) + 1
                 text = _swapped(value, one.span(), other.span())
                 yield SLIP if near else CHANGE, text
-    for units in reversed(_units(tokens)):
-        for first, second in itertools.combinations(units, 2):
-            if first[1] - first[0] > 1 or second[1] - second[0] > 1:
-                yield CHANGE, _swapped(value, first, second)
 
 
 def _swapped(value: str, one: tuple[int, int], other: tuple[int, int]) -> str:
@@ -87,25 +79,8 @@ def _swapped(value: str, one: tuple[int, int], other: tuple[int, int]) -> str:
     return value[: one[0]] + value[slice(*other)] + between + value[slice(*one)] + value[other[1] :]
 
 
-def _units(tokens: list[re.Match[str]]) -> list[list[tuple[int, int]]]:
-    """Returns the spans of the names and groups in each part."""
-    found: list[list[tuple[int, int]]] = [[]]
-    opened: int | None = None
-    for token in tokens:
-        if token[0] in ("->", ","):
-            found.append([])
-        elif token[0] == "(":
-            opened = token.start()
-        elif token[0] == ")" and opened is not None:
-            found[-1].append((opened, token.end()))
-            opened = None
-        elif opened is None:
-            found[-1].append(token.span())
-    return found
-
-
 def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    """Yields a name replaced by another of the pattern, or dropped."""
+    """Yields a name replaced by another of the pattern."""
     names = list(dict.fromkeys(t[0] for part in _parts(tokens) for t in part))
     for part in reversed(_parts(tokens)):
         for token in part:
@@ -114,20 +89,3 @@ def _replaced(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
                 if name not in own and name != "..." and token[0] != "...":
                     text = value[: token.start()] + name + value[token.end() :]
                     yield CHANGE, text
-            if len(part) > 1:
-                after = value[token.end() :]
-                yield WRAP, value[: token.start()] + after.removeprefix(" ")
-
-
-def _lengthened(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
-    *inputs, output = _parts(tokens)
-    own = {token[0] for token in output}
-    if not output:
-        return
-    space = " " if " " in value[output[0].start() :] else ""
-    for name in dict.fromkeys(token[0] for part in inputs for token in part):
-        if name not in own:
-            for token in output:
-                text = value[: token.start()] + name + space + value[token.start() :]
-                yield WRAP, text
-            yield WRAP, f"{value}{space}{name}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -16,9 +14,7 @@ from grader.explain.rewriting.program.source import (
     LIBRARIES,
     Function,
     Scope,
-    Span,
     callee,
-    names_in,
 )
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
@@ -66,23 +62,6 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield put(setting, node, name, "name", cost, "a hard-coded value")
 
 
-def targets(setting: Setting, node: ast.Name) -> Iterator[Draft]:
-    """Yields another variable as the target of an assignment."""
-    parent = setting.parent(node)
-    if not isinstance(node.ctx, ast.Store) or not isinstance(parent, ast.Assign):
-        return
-    names = setting.scopes.names(node)
-    known = [one for one in names.values() if one.name != node.id and not one.is_attribute]
-    kin = [one.name for one in known if kinship(node.id, one.name) == 2]
-    if node.id not in names or not names[node.id].reads:
-        held = names_in(parent.value)
-        set_before = [one for one in known if one.is_own and one.first < node.lineno]
-        kin += [one.name for one in set_before if one.name in held or one.reads]
-    for other in dict.fromkeys(kin):
-        subject = f"whether `{node.id}` is the right name to assign to"
-        yield put(setting, node, other, "target", CHANGE, subject)
-
-
 def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:
     if not isinstance(node.ctx, ast.Load):
         return True
@@ -103,24 +82,6 @@ def _axes(setting: Setting) -> Mapping[Scope, set[str]]:
         if isinstance(one, ast.Name | ast.Attribute) and is_axis(setting, one):
             found[setting.scope(one)].add(setting.text(one))
     return found
-
-
-_MOST_KIN = 3
-
-
-def renamed(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields a related name throughout a statement: `k = turn(k)` for `v = turn(v)`."""
-    targets = {name for target in node.targets for name in names_in(target)}
-    text = setting.text(node)
-    if "\n" in text:
-        return
-    names = setting.scopes.names(node)
-    for name in sorted(targets):
-        uses = len(re.findall(rf"\b{name}\b", text))
-        others = [one for one in names if kinship(name, one) == 2 and one not in targets]
-        for other in others[:_MOST_KIN] if uses > 1 else ():
-            new = re.sub(rf"(?<!\.)\b{name}\b", other, text)
-            yield put(setting, node, new, "name", CHANGE, f"the use of `{name}`")
 
 
 _MOST_MEMBERS = 8
@@ -178,24 +139,3 @@ def _is_object(node: ast.expr) -> bool:
         case ast.Call():
             return callee(node)[:1].isupper()
     return False
-
-
-_MOST_PAIRS = 6
-_MOST_PLACES = 8
-
-
-def likes(setting: Setting, node: ast.Assign | ast.Return | ast.AugAssign) -> Iterator[Draft]:
-    """Yields two swapped indices of the same variable: `x[1::2]` and `x[0::2]`."""
-    parts: dict[str, dict[str, list[Span]]] = defaultdict(lambda: defaultdict(list))
-    for one in setting.parts(node.value) if node.value is not None else ():
-        match one:
-            case ast.Subscript(value=ast.Name() as base, slice=index, ctx=ast.Load()):
-                parts[base.id][setting.text(index)].append(setting.span(index))
-    for spans in parts.values():
-        for own, other in itertools.islice(itertools.combinations(spans, 2), _MOST_PAIRS):
-            places = [(span, other) for span in spans[own]] + [(span, own) for span in spans[other]]
-            if len(places) <= _MOST_PLACES:
-                pieces = tuple(sorted(Replacement(s.start, s.end, text) for s, text in places))
-                subject = f"the use of `{own}` and `{other}`"
-                cost = SLIP if len(places) == 2 else CHANGE
-                yield Draft("likes", cost, subject, node, pieces, pieces[0].start)

@@ -12,92 +12,12 @@ from grader.explain.rewriting.edit import (
     Draft,
     Replacement,
     exchange,
-    instead,
     keep,
     put,
 )
 from grader.explain.rewriting.program.setting import TURNING, Setting, argument_of, integer
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import Nature
-
-
-def slices(setting: Setting, node: ast.Slice) -> Iterator[Draft]:
-    """Yields another start, end or stride of a slice."""
-    subscript = setting.parent(node)
-    if isinstance(subscript, ast.Tuple):
-        subscript = setting.parent(subscript)
-    if not isinstance(subscript, ast.Subscript):
-        return
-    lower, upper, step = (
-        None if part is None else setting.outer_text(part)
-        for part in (node.lower, node.upper, node.step)
-    )
-    for (start, stop, stride), cost in _others(setting, subscript, node, lower, upper, step):
-        text = f"{start or ''}:{stop or ''}" + (f":{stride}" if stride else "")
-        piece = instead(setting, node, text)
-        subject = f"which part of `{setting.text(subscript.value)}` is taken"
-        yield Draft("slice", cost, subject, subscript, (piece,), piece.start)
-
-
-_Parts = tuple[str | None, str | None, str | None]
-
-
-def _others(
-    setting: Setting,
-    subscript: ast.Subscript,
-    node: ast.Slice,
-    lower: str | None,
-    upper: str | None,
-    step: str | None,
-) -> Iterator[tuple[_Parts, float]]:
-    row = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else []
-    axis = row.index(node) - len(row) if row else 0
-    size = f"{setting.text(subscript.value)}.shape[{axis}]"
-    if step == "2":
-        other = "0" if lower == "1" else "1"
-        yield (other, upper, step), SLIP
-        yield (lower, upper, None), CHANGE
-        yield (None, f"{size} // 2", None), CHANGE
-        yield (f"{size} // 2", None, None), CHANGE
-        return
-    if lower is None and upper is None:
-        if not row:
-            yield (None, "-1", None), WRAP
-            yield ("1", None, None), WRAP
-        return
-    if upper is not None and lower is None:
-        yield (upper, None, step), SLIP
-        yield (_negated(upper), None, step), CHANGE
-    elif lower is not None and upper is None:
-        is_from_end = lower.startswith("-")
-        if not is_from_end:
-            yield (None, lower, step), SLIP
-        yield (None, _negated(lower), step), SLIP if is_from_end else CHANGE
-    bound = upper or lower or ""
-    is_half = "//" in bound or "half" in bound
-    if is_half or not (upper and lower):
-        cost = SLIP if is_half else CHANGE
-        yield ("0", None, "2"), cost
-        yield ("1", None, "2"), cost
-    if step is None and upper is not None and upper.isdigit() and upper != "1":
-        yield (lower, None, upper), SLIP
-    if step is None:
-        for begin, end in setting.index.slices(node):
-            yield (begin, end, None), SLIP if {lower, upper} & {begin, end} else CHANGE
-    if lower is None:
-        yield ("1", upper, step), WRAP
-    if upper is not None and lower is not None:
-        yield (None, upper, step), CHANGE
-        yield (lower, None, step), CHANGE
-
-
-def _negated(bound: str) -> str:
-    """Returns a bound counted from the other end."""
-    own = bound.removeprefix("-")
-    is_plain = own.isdigit() or own.replace(".", "_").isidentifier()
-    if not is_plain:
-        return f"-({bound})"
-    return own if own != bound else f"-{bound}"
 
 
 def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
@@ -175,21 +95,6 @@ def turned(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             if is_from_front and pair[0].startswith("-"):
                 subject += ", and from which end they are counted"
             yield Draft("transposed-axes", SLIP, subject, node, (piece,), span[0])
-
-
-def untransposed(setting: Setting, node: ast.Attribute) -> Iterator[Draft]:
-    """Yields `.T` and `.mT` dropped, or one in the other's place."""
-    if node.attr not in ("T", "mT", "mH", "H") or not isinstance(node.ctx, ast.Load):
-        return
-    end = setting.span(node).end
-    start = setting.outer_span(node.value).end
-    subject = "a transposition that may not belong there"
-    piece = Replacement(start, end, "")
-    at = end - len(node.attr)
-    yield Draft("transposition-dropped", SLIP, subject, node, (piece,), at)
-    other = "mT" if node.attr == "T" else "T"
-    piece = Replacement(end - len(node.attr), end, other)
-    yield Draft("transposed-axes", CHANGE, "a transposition", node, (piece,), at)
 
 
 def split(setting: Setting, node: ast.Call) -> Iterator[Draft]:
