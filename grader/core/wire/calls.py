@@ -54,7 +54,6 @@ class Traced(enum.StrEnum):
 
     TYPE = "type"
     DTYPE = "dtype"
-    GRADIENT = "gradient"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,7 @@ class Call:
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
     The steps `before` run first. The steps `then` run last, and the answer is that of the last
     one. Without an `adapter` there are steps alone.
-    `trace` asks for the line of the submission that gave the result its type, dtype or shape, or
-    that lost its gradient.
+    `trace` asks for the line of the submission that gave the result its type or dtype.
     With `stays`, an answer of the submission's own class stays in the worker, even if the class
     inherits from a tuple, list or dict.
     `frame` is the encoded call, if it was encoded before. `exercise` is the adapter that the test
