@@ -79,8 +79,7 @@ def _whole_refused(
     if is_tensor and isinstance(value, torch.Tensor | Elsewhere):
         assert isinstance(wanted, TensorType)
         if category_of(value) == wanted.category and shape is not None:
-            got = tuple(value.shape)
-            yield from wrong_shape(adapter, wanted, call.arguments, shape, got)
+            yield wrong_shape(adapter, wanted, call.arguments, shape, tuple(value.shape))
             return
         dtype = str(value.dtype).removeprefix("torch.")
         yield f"{adapter.name} must return {wanted}, not one of dtype {dtype}"
@@ -190,8 +189,7 @@ def words_of(raised: BaseException, about: str) -> Told:
         where = raised.where
         return Told(plain(raised.message), where=where)
     if isinstance(raised, WrongNumbers):
-        measured = raised.comparison.measurement
-        return Told(plain(str(raised)), measured, where=raised.where)
+        return Told(plain(str(raised)), raised.comparison.measurement)
     if isinstance(raised, WrongForm):
         return Told(plain(str(raised)), where=raised.where)
     if isinstance(raised, AssertionError | pytest.fail.Exception):

@@ -123,7 +123,7 @@ class HomeReport:
     def _failure(self, item: pytest.Item, belongs: Membership, exception: BaseException) -> Failure:
         status = Status.FAILED
         where = None
-        if isinstance(exception, StudentFault | WrongNumbers | WrongForm):
+        if isinstance(exception, StudentFault | WrongForm):
             where = exception.where
         if isinstance(exception, StudentFault):
             message, status = exception.message, exception.status

@@ -11,16 +11,13 @@ import numpy
 import torch
 
 from grader.core.evidence import LARGEST_PICTURE, Picture, in_six_digits
-from grader.core.text import ordinal
-from grader.core.verdict import Status, Where
+from grader.core.verdict import Status
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Value, parts
 from grader.testing.comparison import Comparison, Tolerance, compare, single_number, tolerance_for
 from grader.testing.differences import (
     RESULT,
-    Conversion,
-    as_before,
     difference_in_words,
     precision_in_words,
     worst_in_a_table,
@@ -28,7 +25,6 @@ from grader.testing.differences import (
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.handles.objects import script_of
 from grader.testing.outcome import (
-    Returned,
     StudentFault,
     axes_of,
     examining,
@@ -41,7 +37,7 @@ from grader.testing.outcome import (
     shows_expected,
     where_of,
 )
-from grader.testing.structure import differences, explanation
+from grader.testing.structure import differences
 
 _MORE_OPERATIONS = 1.5
 # Messages of torch's meta device where a GPU would succeed: a GPU has values and generators.
@@ -76,38 +72,18 @@ class WrongNumbers(AssertionError):
     what: str
     comparison: Comparison
     axes: Sequence[str]
-    conversion: Conversion | None = None
-    known: Returned | None = None
     dtype: torch.dtype = torch.float32
     _shows_expected: bool = field(init=False, default_factory=shows_expected)
 
     def __str__(self) -> str:
         """Returns the sentences, and a table of the worst numbers."""
-        if self._untouched:
-            return self.words
-        table = worst_in_a_table(self.comparison, self._shows_expected)
-        return "\n".join([self.words, *table])
-
-    @property
-    def _untouched(self) -> bool:
-        return self.known is not None and self.known.untouched
+        return "\n".join([self.words, *worst_in_a_table(self.comparison, self._shows_expected)])
 
     @property
     def words(self) -> str:
         """Returns how many numbers are wrong, by how much and where; a sentence on each line."""
-        if self._untouched:
-            return as_before(self.what)
         words = difference_in_words(self.what, self.comparison, self.axes)
-        if self.conversion is None:
-            return "\n".join([*words, *precision_in_words(self.comparison, self.dtype)])
-        converted = self.conversion.in_words(self.what)
-        return "\n".join([*converted, *words] if self.conversion.explains else [*words, *converted])
-
-    @property
-    def where(self) -> Where | None:
-        """Returns the line that lowered the precision, if that explains all wrong numbers."""
-        conversion = self.conversion
-        return where_of(conversion.line) if conversion and conversion.explains else None
+        return "\n".join([*words, *precision_in_words(self.comparison, self.dtype)])
 
     def pictures(self, test: str) -> Iterator[Picture]:
         """Yields a picture of expected and actual values, unless they are too many to look at."""
@@ -129,17 +105,12 @@ def assert_matches(
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
 
     In a nested value, the message names the first difference by key and index. Messages call the
-    answer `what`: by default "the result". In a list of several answers they count: "the 2nd
-    compared value".
+    answer `what`: by default "the result", or "the compared values" if the test collected several.
     """
     __tracebackhide__ = True
     with examining():
-        several = not what and is_collected(actual) and type(actual) is type(expected)
-        if not several or len(actual) != len(expected):
-            _compare(actual, expected, tolerance, what or RESULT)
-            return
-        for number, (own, wanted) in enumerate(zip(actual, expected, strict=True)):
-            _compare(own, wanted, tolerance, f"the {ordinal(number)} compared value")
+        name = "the compared values" if is_collected(actual) else RESULT
+        _compare(actual, expected, tolerance, what or name)
 
 
 def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:
@@ -149,8 +120,6 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
             expected = numpy.asarray(expected)
     elif isinstance(actual, torch.Tensor) and isinstance(expected, _NUMBERS):
         expected = torch.as_tensor(expected)
-        if actual.shape != expected.shape:
-            raise _of_another_shape(actual, expected, what)
     else:
         expected = single_number(expected)
     for part in differences(actual, expected):
@@ -166,18 +135,7 @@ def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str)
         comparison = compare(got, wanted, tolerance or tolerance_for(precision_of(got)))
         observed().measurements.append(comparison.measurement)
         if not comparison.ok:
-            known = known_of(got)
-            form = Conversion.of(got, wanted), known
-            raise WrongNumbers(name, comparison, axes_of(got), *form, dtype=got.dtype)
-
-
-def _of_another_shape(actual: torch.Tensor, wanted: torch.Tensor, what: str) -> WrongForm:
-    """Returns the fault for a wrong shape that the annotations do not determine."""
-    said = [f"{what} has shape {list(actual.shape)}, where {list(wanted.shape)} was expected"]
-    names = axes_of(actual)[-wanted.ndim :] if wanted.ndim else ()
-    if len(names) == wanted.ndim:
-        said += filter(None, [explanation(names, tuple(wanted.shape), tuple(actual.shape))])
-    return WrongForm("\n".join(said), None)
+            raise WrongNumbers(name, comparison, axes_of(got), got.dtype)
 
 
 def assert_gradients_match(
@@ -215,16 +173,6 @@ def _require_function(student: object, *given: object) -> None:
         )
 
 
-_CHANGES_A_TENSOR = (
-    "These change the caller's tensor: x -= ..., x[...] = ..., operations that end in _, and "
-    "inplace=True."
-)
-_CHANGES_AN_ARRAY = "These change the caller's array: a -= ..., a[...] = ..., a.sort() and out=a."
-_CHANGES_A_DICT = (
-    "These change the caller's dict, list or set: d[...] = ..., del, pop, update, append and add."
-)
-
-
 def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> None:
     """Asserts that a call leaves its inputs as they were."""
     __tracebackhide__ = True
@@ -232,14 +180,8 @@ def assert_inputs_unchanged(student: Student, *args: Value, **kwargs: Value) -> 
     arguments = student.adapter.bind(args, kwargs)
     answer = student.ask(arguments, watch_inputs=True)
     student.result(answer, arguments)
-    changed = answer.changed_inputs
-    values = [arguments.get(name) for name in changed]
-    of_tensors = [_CHANGES_A_TENSOR] if _hold(torch.Tensor, values) else []
-    of_arrays = [_CHANGES_AN_ARRAY] if _hold(numpy.ndarray, values) else []
-    are_plain = all(isinstance(one, torch.Tensor | numpy.ndarray) for one in values)
-    of_others = [] if are_plain else [_CHANGES_A_DICT]
-    said = f"{student.adapter.name} changes its input {', '.join(changed)}"
-    assert not changed, "\n".join([said, *of_tensors, *of_arrays, *of_others])
+    changed = ", ".join(answer.changed_inputs)
+    assert not changed, f"{student.adapter.name} changes its input {changed}"
 
 
 def _hold(kind: type, values: Any) -> bool:

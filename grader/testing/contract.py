@@ -47,7 +47,6 @@ from grader.testing.object_kinds import (
     TEXT,
     ClassType,
     GivenType,
-    IterableType,
     IteratorType,
     ObjectType,
     ParameterType,
@@ -148,7 +147,7 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
     if origin in _ITERATORS:
         return IteratorType(_item(arguments))
     if origin is collections.abc.Iterable:
-        return _iterable(ListType(_item(arguments)))
+        return _iterable(_item(arguments))
     if origin is numpy.ndarray:
         return _KINDS[origin]
     if origin in _LISTS:
@@ -165,15 +164,10 @@ def _several(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
     raise _refused(annotation)
 
 
-def _iterable(several: ListType) -> Kind:
-    """Returns a list, or a kind that also takes a text file's lines or a module's parameters."""
-    if several.item == PlainType(str):
-        return IterableType(several, (TEXT,))
-    if several.item == ParameterType():
-        return IterableType(several, (PARAMETERS,))
-    if several.item == Anything():
-        return IterableType(several, (TEXT, PARAMETERS))
-    return several
+def _iterable(item: Kind) -> Kind:
+    """Returns a list that may also be a text file's lines or a module's parameters."""
+    lines = (TEXT,) if item in (PlainType(str), Anything()) else ()
+    return ListType(item, lines + (PARAMETERS,) * (item in (ParameterType(), Anything())))
 
 
 def _item(arguments: tuple[Any, ...]) -> Kind:

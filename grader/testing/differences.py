@@ -7,20 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 
-from grader.core.wire.calls import Traced
-from grader.core.wire.records import Line
-from grader.testing.comparison import (
-    Comparison,
-    all_within,
-    place_of,
-    place_of_largest,
-    tolerance_for,
-)
-from grader.testing.outcome import known_of, place_in_words
+from grader.testing.comparison import Comparison, place_of, place_of_largest
 
 # The name of an answer that has no other name.
 RESULT = "the result"
@@ -39,19 +29,14 @@ def headline(what: str, comparison: Comparison, axes: Sequence[str]) -> str:
         kinds = _kinds(comparison.got, comparison.strange)
         return f"{_some(comparison.strange, of)} {' or '.join(kinds)}"
     wrong = comparison.ratio > 1
-    if comparison.boolean:
-        return _opposite(of, wrong, comparison)
     if not comparison.got.ndim:
         return f"{what} is wrong"
-    pattern = _pattern(comparison) if bool(wrong.all()) else ""
-    if pattern:
-        return f"every value{of} {pattern}"
-    if _is_reordered(comparison):
-        return f"the values{of} are right but in the wrong places"
-    where = next(_where_in_short(wrong, axes), "") if _is_apart(comparison) else ""
-    if where:
-        return f"wrong {where}" if not of else f"{_some(wrong, of)} wrong {where}"
-    return f"{_some(wrong, of)} wrong"
+    factor = _factor(comparison) if bool(wrong.all()) else None
+    if factor is not None:
+        return f"every value{of} is too {'large' if factor > 1 else 'small'} by the same factor"
+    after = _all_but_the_first(wrong, axes) if _is_apart(comparison) else None
+    where = "" if after is None else f" from index 1 of {after} on"
+    return f"wrong{where}" if where and not of else f"{_some(wrong, of)} wrong{where}"
 
 
 def _is_apart(comparison: Comparison) -> bool:
@@ -78,17 +63,12 @@ def wrong_places(
             yield axis, places, len(along)
 
 
-def _where_in_short(wrong: torch.Tensor, axes: Sequence[str]) -> Iterator[str]:
-    """Yields each axis that is wrong from index 1 on, or in a short part at its start or end."""
+def _all_but_the_first(wrong: torch.Tensor, axes: Sequence[str]) -> str | None:
+    """Returns the first axis along which only index 0 is right, if there is one."""
     for axis, places, size in wrong_places(wrong, axes):
-        first, last = places[0], places[-1]
-        if size < 3 or len(places) != last - first + 1:
-            continue
-        is_short = 2 * len(places) <= size
-        if last == size - 1 and (first == 1 or is_short):
-            yield f"from index 1 of {axis} on" if first == 1 else f"at the end of {axis}"
-        elif first == 0 and is_short:
-            yield f"at index 0 of {axis}" if last == 0 else f"at the start of {axis}"
+        if size >= 3 and places == list(range(1, size)):
+            return axis
+    return None
 
 
 def _some(wrong: torch.Tensor, of: str) -> str:
@@ -104,116 +84,37 @@ def _kinds(got: torch.Tensor, wrong: torch.Tensor) -> dict[str, int]:
     return {kind: count for kind, count in counts.items() if count}
 
 
-def _opposite(of: str, wrong: torch.Tensor, comparison: Comparison) -> str:
-    if bool(wrong.all()):
-        return f"every value{of} is the opposite of what it must be"
-    ways = {"True where False": comparison.got == 1, "False where True": comparison.got == 0}
-    pairs = [f"{way} is expected" for way, which in ways.items() if bool((wrong & which).any())]
-    return f"some values{of} are {' and '.join(pairs)}"
-
-
-def _pattern(comparison: Comparison) -> str:
-    """Returns the fault that all values share, or an empty text."""
-    got, want = comparison.got.flatten(), comparison.want.flatten()
-    if not _is_spread(comparison):
-        return ""
-    if bool((got == 0).all()):
-        return "is 0"
-    if bool((got == got[0]).all()):
-        return "is the same"
-    if float((got + want).abs().max()) <= _ROUNDED * float(want.abs().max()):
-        return "has the wrong sign"
-    factors = got / want
-    if (
-        bool(factors.isfinite().all())
-        and float(factors.min()) > 0
-        and _are_equal(factors, factors - 1)
-    ):
-        return f"is too {'large' if float(factors.mean()) > 1 else 'small'} by the same factor"
-    return "is off by the same amount" if _are_equal(got - want, got - want) else ""
-
-
-def _are_equal(numbers: torch.Tensor, scale: torch.Tensor) -> bool:
-    """Returns whether numbers differ by at most a small share of the largest value of `scale`."""
-    spread = float(numbers.max() - numbers.min())
-    return spread <= _ROUNDED * float(scale.abs().max())
-
-
-def _is_spread(comparison: Comparison) -> bool:
-    """Returns whether there are several expected values, far from each other."""
-    want = comparison.want
+def _factor(comparison: Comparison) -> float | None:
+    """Returns the factor by which all values are too large, if they share one."""
+    want = comparison.want.flatten()
     if want.numel() < _PATTERN or not bool(want.isfinite().all()):
-        return False
+        return None
     allowed = comparison.measurement.atol + comparison.measurement.rtol * float(want.abs().max())
-    return float(want.max() - want.min()) > _SPREAD * allowed
-
-
-def _is_reordered(comparison: Comparison) -> bool:
-    """Returns whether the answer holds the expected values in another order."""
-    got, want = (one.flatten().sort().values for one in (comparison.got, comparison.want))
-    if not _is_spread(comparison) or not bool(got.isfinite().all()):
-        return False
-    allowed = comparison.measurement.atol + comparison.measurement.rtol * want.abs()
-    is_distinct = int((want.diff() > allowed[1:]).sum()) >= want.numel() // 2
-    return is_distinct and bool(((got - want).abs() <= allowed).all())
+    factors = comparison.got.flatten() / want
+    if float(want.max() - want.min()) <= _SPREAD * allowed or not bool(factors.isfinite().all()):
+        return None
+    spread, off = float(factors.max() - factors.min()), float((factors - 1).abs().max())
+    return float(factors.mean()) if float(factors.min()) > 0 and spread <= _ROUNDED * off else None
 
 
 _ROWS = 5
 # The spread of values taken as equal.
 _ROUNDED = 1e-2
-_DIGITS = {torch.float16: 3, torch.bfloat16: 2}
-_UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
 _NAN = (
     "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
-    f"numbers, or softmax over only -inf. {_UNWRITTEN}"
+    "numbers, or softmax over only -inf. A tensor of torch.empty also holds such values until you "
+    "fill it."
 )
 _GRADIENT = "the gradient of "
 _NAN_BACKWARD = (
     "A gradient can be NaN though the result is right: after an overflow (exp(100) in float32), "
     "at sqrt(0), and from what torch.where leaves out."
 )
-_INFINITE = (
-    "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "
-    f"dtype, like exp(89) in float32. {_UNWRITTEN}"
-)
+_DIGITS = {torch.float16: 3, torch.bfloat16: 2}
 # An answer off by this share of the largest value is nearly right.
 _NEAR = 5e-3
 # Rounding to half precision on the way leaves errors of at most this share of the largest value.
 _COARSE = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """A result whose dtype is not that of the inputs, and the line that changed the dtype.
-
-    It `explains` the errors if they are within the tolerance of the result's dtype.
-    """
-
-    dtype: torch.dtype
-    input_dtype: torch.dtype
-    line: Line | None
-    explains: bool
-    by_inputs: bool = True
-
-    @classmethod
-    def of(cls, actual: torch.Tensor, expected: torch.Tensor) -> Conversion | None:
-        """Returns the conversion to an answer's dtype; None if the inputs have the same dtype."""
-        known = known_of(actual)
-        if known is None or not actual.is_floating_point() or actual.dtype is known.input_dtype:
-            return None
-        explains = all_within(actual, expected, tolerance_for(actual.dtype))
-        line = known.trace(Traced.DTYPE)
-        return cls(actual.dtype, known.input_dtype, line, explains, known.by_inputs)
-
-    def in_words(self, what: str) -> Iterator[str]:
-        """Yields sentences on both dtypes and on the line where the dtype changes."""
-        dtype, asked = (str(kind).removeprefix("torch.") for kind in (self.dtype, self.input_dtype))
-        digits = _DIGITS.get(self.dtype)
-        coarse = f" {dtype} holds {digits} digits of a number." if digits else ""
-        must = f"and the inputs are {asked}: it must stay" if self.by_inputs else "and must be"
-        yield f"{what} is {dtype}, {must} {asked}.{coarse}"
-        if self.line is not None:
-            yield f"It is {dtype} from this line on: {place_in_words(self.line)}"
 
 
 def difference_in_words(what: str, comparison: Comparison, axes: Sequence[str]) -> list[str]:
@@ -256,13 +157,6 @@ def precision_in_words(comparison: Comparison, dtype: torch.dtype) -> Iterator[s
             f"{name} holds {_DIGITS[dtype]} digits: if the same is right in float32, a step on the "
             "way needs x.float()."
         )
-
-
-def as_before(what: str) -> str:
-    """Returns the sentence that a call left a gradient unchanged."""
-    is_it = "the gradient is as it" if what == RESULT else f"{what} is the gradient as it"
-    reached = "as if no line like p.grad.mul_(…) was reached (g = g * … makes a new tensor)"
-    return f"{is_it} was before the call, {reached}"
 
 
 def _amount(what: str, comparison: Comparison) -> str:
@@ -308,11 +202,9 @@ def _reasons_for_nan(what: str) -> Iterator[str]:
 
 
 def _rows_without_a_number(what: str, comparison: Comparison, axes: Sequence[str]) -> Iterator[str]:
-    """Yields which whole rows are NaN, if any, and how NaN or infinity can arise."""
+    """Yields which whole rows are NaN, if any, and how NaN can arise."""
     nan = comparison.strange & comparison.got.isnan()
     if not bool(nan.any()):
-        if bool(comparison.strange.any()):
-            yield _INFINITE
         return
     if nan.ndim and nan.shape[-1] > 1 and torch.equal(nan.any(-1), nan.all(-1)):
         rows = nan.all(-1)

@@ -137,13 +137,16 @@ class PlainType(Kind):
 
 @dataclass(frozen=True, slots=True)
 class ListType(Kind):
-    """A list of one kind."""
+    """A list of one kind; if only its items count, tuples and handles of the kinds `also` fit."""
 
     item: Kind
+    also: tuple[str, ...] = ()
 
     def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
         """Yields the value if it is not a list, else its elements of another kind."""
-        if not isinstance(value, list):
+        if isinstance(value, Local) and value.kind in self.also:
+            return
+        if not isinstance(value, list | tuple if self.also else list):
             yield Misfit(place, self, value)
             return
         for number, element in enumerate(value):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -112,25 +111,3 @@ class GivenType(Kind):
 
     def __str__(self) -> str:
         return self.what
-
-
-@dataclass(frozen=True, slots=True)
-class IterableType(Kind):
-    """A list that is only iterated over: handles of the kinds `also` give the same items."""
-
-    elements: ListType
-    also: tuple[str, ...]
-
-    def misfits(self, value: Value, sizes: Sizes, place: str = "") -> Iterator[Misfit]:
-        """Yields the value if it cannot be iterated over, or its elements of another kind."""
-        if isinstance(value, Local) and value.kind in self.also:
-            return
-        own = list(value) if isinstance(value, tuple) else value
-        yield from self.elements.misfits(own, sizes, place)
-
-    def converted(self, value: Value) -> Any:
-        """Returns the list, of elements as tests see them."""
-        return self.elements.converted(value)
-
-    def __str__(self) -> str:
-        return str(self.elements)

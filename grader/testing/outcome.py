@@ -99,17 +99,14 @@ Trace = Callable[[Traced], Line | None]
 class Returned:
     """A tensor that the submission returned, the names of its axes, and the dtype of the inputs.
 
-    Without inputs of floating point (not `by_inputs`) the dtype is torch's default.
-    `trace` finds the line that produced the tensor, if possible. `untouched` is whether it is a
-    gradient that the submission left as the test had set it.
+    Without inputs of floating point, that dtype is torch's default. `trace` finds the line that
+    produced the tensor, if possible.
     """
 
     tensor: torch.Tensor
     axes: tuple[str, ...]
     input_dtype: torch.dtype
     trace: Trace
-    untouched: bool = False
-    by_inputs: bool = True
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,9 @@ import numpy
 import torch
 
 from grader.core.names import several
-from grader.core.text import ordinal, quantity
+from grader.core.text import quantity
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
-from grader.testing.contract import Adapter, axis_names
+from grader.testing.contract import Adapter
 from grader.testing.kinds import TensorType, with_article
 
 _SHOWN = 3
@@ -168,68 +168,15 @@ Shape = tuple[int, ...]
 
 def wrong_shape(
     adapter: Adapter, wanted: TensorType, arguments: Mapping[str, Value], shape: Shape, got: Shape
-) -> list[str]:
-    """Returns lines on the expected and the actual shape, with axis names and an explanation.
+) -> str:
+    """Returns the expected and the actual shape in words, with axis names and their sizes.
 
     `shape` is the right one for these arguments.
     """
     sizes = adapter.sizes(arguments).named
     axes = dict.fromkeys(" ".join(wanted.axes).replace("*", " ").split())
     named = ", ".join(f"{axis}={sizes[axis]}" for axis in axes if axis in sizes)
-    said = (
+    return (
         f"{adapter.name} must return shape ({' '.join(wanted.axes)}), which is {list(shape)}"
         f"{' with ' + named if named else ''}, not {list(got)}"
     )
-    why = explanation(axis_names(wanted, len(shape)), shape, got)
-    return [said, why] if why else [said]
-
-
-def explanation(names: Sequence[str], wanted: Shape, got: Shape) -> str | None:
-    """Returns the only simple change that turns the expected shape into the actual one.
-
-    Returns None if there is no such change, or more than one.
-    """
-    found = [
-        *_one_less(names, wanted, got),
-        *_one_more(wanted, got),
-        *_merged(names, wanted, got),
-    ]
-    return found[0] if len(found) == 1 else None
-
-
-def _one_less(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    missing = [place for place in range(len(wanted)) if _without(wanted, place) == got]
-    if len(missing) == 1:
-        (place,) = missing
-        yield f"{_as_subject(names[place])}, {wanted[place]} long here, is missing."
-
-
-def _one_more(wanted: Shape, got: Shape) -> Iterator[str]:
-    extra = [place for place in range(len(got)) if _without(got, place) == wanted]
-    if len(extra) == 1:
-        yield f"Its {ordinal(extra[0])} axis, {got[extra[0]]} long, is one too many."
-
-
-def _without(shape: Shape, place: int) -> Shape:
-    return shape[:place] + shape[place + 1 :]
-
-
-def _merged(names: Sequence[str], wanted: Shape, got: Shape) -> Iterator[str]:
-    """Yields the sentence that two neighbouring axes have become one."""
-    merged = [
-        place
-        for place in range(len(wanted) - 1)
-        if min(wanted[place : place + 2]) > 1
-        and (*wanted[:place], wanted[place] * wanted[place + 1], *wanted[place + 2 :]) == got
-    ]
-    if len(merged) == 1:
-        (place,) = merged
-        one, other = names[place : place + 2]
-        yield f"{_as_subject(one)} and {other} have become one axis, {got[place]} long."
-
-
-def _as_subject(name: str) -> str:
-    """Returns a name at the beginning of a sentence."""
-    if name.startswith(("the ", "axis ")):
-        return f"{name[0].upper()}{name[1:]}"
-    return f"The axis {name}"

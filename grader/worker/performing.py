@@ -121,10 +121,10 @@ class Living:
         if heads[0] != heads[1]:
             return None
         done, wanted = last_call.steps, call.steps
-        if not done or len(done) > len(wanted) or not all(map(_alike, done[:-1], wanted)):
+        if not done or len(done) > len(wanted) or not all(map(alike, done[:-1], wanted)):
             return None
         last, now = done[-1], wanted[len(done) - 1]
-        if not _alike(replace(last, times=now.times), now) or last.times > now.times:
+        if not alike(replace(last, times=now.times), now) or last.times > now.times:
             return None
         rest = list(wanted[len(done) :])
         if last.times < now.times:
@@ -158,7 +158,8 @@ class Living:
         return own(*positional, **keywords)
 
 
-def _alike(one: Step, other: Step) -> bool:
+def alike(one: Step, other: Step) -> bool:
+    """Returns whether two steps do the same with the same values."""
     if one is other:
         return True
     heads = [(step.on, step.doing, step.name, step.times) for step in (one, other)]

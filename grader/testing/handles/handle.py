@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,12 +19,7 @@ from grader.testing.comparison import checked
 from grader.testing.contract import Adapter, axis_names
 from grader.testing.handles.makers import Maker
 from grader.testing.handles.objects import as_value, joined, script_of, stays
-from grader.testing.handles.scripts import (
-    EndOfItems,
-    Script,
-    call_of,
-    is_untouched,
-)
+from grader.testing.handles.scripts import EndOfItems, Script, call_of
 from grader.testing.kinds import Anything, DictType, Kind
 from grader.testing.object_kinds import ObjectType
 from grader.testing.outcome import (
@@ -122,7 +117,7 @@ class Student(Maker):
         is_own_layout = call.last is not None and call.last.on in script.came
         if is_own and not (is_own_layout and _is_open(adapter.result)):
             self._observe(call, result, False)
-        self._remember(result, adapter.result, arguments, call, script.steps)
+        self._remember(result, adapter.result, arguments, call)
         if not adapter.is_item:
             observed().answers[id(result)] = result
         return result
@@ -254,12 +249,11 @@ class Student(Maker):
         annotated: Kind | None,
         arguments: Mapping[str, Value],
         call: Call | None = None,
-        steps: Sequence[Step] = (),
     ) -> None:
         """Remembers where a tensor comes from, for messages about it.
 
-        Its line is found by `call`, if that is given; `steps` are the script's steps so far. For
-        tensors inside a collection, remembers only the dtype of the inputs.
+        Its line is found by `call`, if that is given. For tensors inside a collection, remembers
+        only the dtype of the inputs.
         """
         if isinstance(tensor, list | tuple | dict):
             for part in tensor.values() if isinstance(tensor, dict) else tensor:
@@ -268,16 +262,13 @@ class Student(Maker):
             return
         trace: Trace = functools.partial(self._origin, call) if call else lambda _: None
         axes = axis_names(annotated, tensor.ndim)
-        step = call.last if call else None
         dtypes = [
             value.dtype
             for value in arguments.values()
             if isinstance(value, torch.Tensor) and value.is_floating_point()
         ]
         input_dtype = functools.reduce(torch.promote_types, dtypes or [torch.get_default_dtype()])
-        is_as_before = is_untouched(tensor, step, steps)
-        known = Returned(tensor, axes, input_dtype, trace, is_as_before, bool(dtypes))
-        observed().returned.append(known)
+        observed().returned.append(Returned(tensor, axes, input_dtype, trace))
 
 
 def _is_open(kind: Kind) -> bool:

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import torch
-
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
-from grader.worker.marshalling import ANEW, same_values
+from grader.worker.marshalling import ANEW
+from grader.worker.performing import alike
 
 _MAKING = (Doing.MAKE, Doing.ASK)
 
@@ -150,48 +149,17 @@ def call_of(steps: Sequence[Step], adapter: str) -> Call:
     return Call(call.name, call.keywords, before=before, then=then)
 
 
-def is_untouched(value: torch.Tensor, step: Step | None, steps: Sequence[Step]) -> bool:
-    """Returns whether a step read a gradient that is still as the test had set it."""
-    if step is None or step.doing is not Doing.READ or step.name != "grad":
-        return False
-    was = _gradient_set(steps, step.on)
-    return isinstance(was, torch.Tensor) and same_values(was, value)
-
-
-def _gradient_set(steps: Sequence[Step], parameter: int) -> Value:
-    """Returns the latest gradient that the test had set of a parameter, if it did."""
-    for one in reversed(steps):
-        is_there = one.doing is Doing.WRITE and one.name == "grad"
-        if is_there and _is_same_parameter(steps, one.on, parameter):
-            return one.positional[0]
-    made = steps[parameter]
-    is_made = made.doing is Doing.MAKE and made.name == "parameter"
-    return made.positional[1] if is_made else None
-
-
-def _is_same_parameter(steps: Sequence[Step], one: int, other: int) -> bool:
-    """Returns whether two steps gave one parameter: a module gives it as often as it is asked."""
-    if one == other:
-        return True
-    both = steps[one], steps[other]
-    # Other steps may hold tensors, which have no single truth value to compare by.
-    if any(step.doing is not Doing.CALL or step.name != "get_parameter" for step in both):
-        return False
-    first, second = both
-    return first.on == second.on and first.positional == second.positional
-
-
 # A remark for exceptions in the second half.
 REMARK = "By then your program had been imported again: only the file was left of what was saved."
 
 
+@dataclass(frozen=True, slots=True)
 class TwoProcesses:
     """A call whose script hands a file on, in the step number `place`."""
 
-    def __init__(self, call: Call, steps: Sequence[Step], place: int) -> None:
-        self._call = call
-        self._steps = steps
-        self._place = place
+    _call: Call
+    _steps: Sequence[Step]
+    _place: int
 
     @property
     def first(self) -> Call:
@@ -204,8 +172,7 @@ class TwoProcesses:
         """Returns whether another call has the same steps in the first process."""
         if other is None or other._place != self._place:
             return False
-        pairs = zip(self._steps[: self._place], other._steps, strict=False)
-        return all(one is same or _are_same(one, same) for one, same in pairs)
+        return all(map(alike, self._steps[: self._place], other._steps))
 
     def second(self, content: Value) -> Call:
         """Returns the call for the second process, whose steps begin with the file."""
@@ -226,17 +193,8 @@ def in_two_processes(call: Call) -> TwoProcesses | None:
     """Returns the halves of a call whose script hands a file on; None if it does not."""
     if not any(_hands_on(step) for step in (*call.before, *call.then)):
         return None
-    steps = call.steps
-    return TwoProcesses(
-        call, steps, max(place for place, one in enumerate(steps) if _hands_on(one))
-    )
-
-
-def _are_same(one: Step, other: Step) -> bool:
-    bare, same = (replace(step, positional=(), keywords={}) for step in (one, other))
-    return bare == same and same_values(
-        (one.positional, one.keywords), (other.positional, other.keywords)
-    )
+    place = max(place for place, one in enumerate(call.steps) if _hands_on(one))
+    return TwoProcesses(call, call.steps, place)
 
 
 def _hands_on(step: Step) -> bool:

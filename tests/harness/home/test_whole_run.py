@@ -251,7 +251,7 @@ def test_a_forbidden_name_is_noted_with_its_cost(at_home: AtHome) -> None:
 
 NARROW = """\
 = 3 failures of 2 kinds =
-1. run_double: every value is 0 (assignment/__init__.py:5)
+1. run_double: every value is wrong (assignment/__init__.py:5)
 Check the sign of a term at assignment/__init__.py:5.
 test_doubles[(2, 3)]: Every number is doubled.
     6 of 6 values in the result are wrong; the worst by tolerance is at index [0, 2]: off by 3.53, \

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from grader.core.evidence import LARGEST_PICTURE
-from grader.core.verdict import Status, Where
+from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere
@@ -30,9 +30,6 @@ from grader.testing.assertions import (
 from grader.testing.cases import fresh_case
 from grader.testing.comparison import FLOAT32, Tolerance, compare
 from grader.testing.contract import Adapter, kind_of
-from grader.testing.differences import (
-    Conversion,
-)
 from grader.testing.handles.handle import Reference, Student
 from grader.testing.kinds import Anything, TensorType
 from grader.testing.outcome import Observations, Plainly, Returned, StudentFault, observing
@@ -55,9 +52,9 @@ def first(sentences: Any) -> str:
     return next(iter(sentences))
 
 
-def returned(tensor: torch.Tensor, dtype: torch.dtype, untouched: bool = False) -> Observations:
+def returned(tensor: torch.Tensor, dtype: torch.dtype) -> Observations:
     """Returns observations in which the submission returned a tensor, made by `LINE`."""
-    known = Returned(tensor, ("seq", "d"), dtype, lambda _: LINE, untouched=untouched)
+    known = Returned(tensor, ("seq", "d"), dtype, lambda _: LINE)
     return Observations(returned=[known])
 
 
@@ -116,19 +113,9 @@ def test_the_first_wrong_part_is_told_by_its_place_and_all_before_it_are_measure
     assert str(keys) == "result[1] is 2: 3 was expected"
 
 
-def test_a_wrong_shape_is_explained_by_the_axes():
-    own = torch.ones(3, 2)
-    said = wrong(own, torch.ones(2, 3), WrongForm)
-    assert str(said).splitlines() == [
-        "the result has shape [3, 2], where [2, 3] was expected",
-    ]
-    assert said.where is None
-    assert str(wrong(own, torch.ones(2), WrongForm)).splitlines()[1:] == [
-        "Its first axis, 3 long, is one too many.",
-    ]
-    assert str(wrong(X, 5.0, WrongForm)).splitlines()[0] == (
-        "the result has shape [3], where [] was expected"
-    )
+def test_a_wrong_shape_is_told_beside_the_right_one():
+    said = "the result has shape [3], where [] was expected"
+    assert str(wrong(X, 5.0, AssertionError)) == said
 
 
 def test_numbers_that_lie_apart_are_pictured():
@@ -153,49 +140,6 @@ def test_the_table_of_the_worst_numbers_hides_what_was_expected():
 # --- Conversions --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("off", "is_first", "where"), [(5e-4, True, Where("a.py", 7)), (1.0, False, None)]
-)
-def test_a_result_in_a_coarser_dtype_is_told_with_its_line(off, is_first, where):
-    """First if it explains every wrong number; then its line is the one to fix."""
-    own = (X + off).half()
-    with observing() as seen:
-        seen.returned += returned(own, torch.float32).returned
-        with pytest.raises(WrongNumbers) as raised:
-            assert_matches(own, X, FLOAT32)
-    lines = raised.value.words.splitlines()
-    told = (
-        "the result is float16, and the inputs are float32: it must stay float32. float16 holds 3 "
-        "digits of a number."
-    )
-    assert (lines.index(told) == 0) is is_first
-    assert "It is float16 from this line on: a.py:7: return x" in lines
-    assert raised.value.where == where
-    assert (Conversion.of(own, X) is None) is True, "outside of its test nothing is known of it"
-
-
-def test_only_a_result_of_another_floating_dtype_is_converted():
-    for tensor, input_dtype, is_converted in [
-        (X, torch.float32, False),
-        (X, torch.float64, True),
-        (X.int(), torch.float32, False),
-    ]:
-        with observing() as seen:
-            seen.returned += returned(tensor, input_dtype).returned
-            assert (Conversion.of(tensor, X) is not None) is is_converted
-    words = Conversion(torch.float64, torch.float32, None, True, by_inputs=False).in_words("it")
-    assert [*words] == ["it is float64, and must be float32."]
-
-
-def test_a_value_that_nobody_wrote_to_is_told_without_numbers():
-    with observing() as seen:
-        seen.returned += returned(X, torch.float32, untouched=True).returned
-        with pytest.raises(WrongNumbers) as raised:
-            assert_matches(X, X + 1)
-    assert str(raised.value).startswith("the gradient is as it was before the call")
-    assert len(str(raised.value).splitlines()) == 1
-
-
 # --- Calls --------------------------------------------------------------------------------------
 
 
@@ -206,29 +150,17 @@ def a_student(answer: Callable[[Call], Answer], result: Any = FLOATS) -> Student
 
 
 def test_changed_inputs_are_named():
-    """A dict or list needs other advice than a tensor or an array."""
-
     def answer(call: Call) -> Answer:
         assert call.watch_inputs
         return Answer(2 * X, changed_inputs=changes)
 
     changes: tuple[str, ...] = ()
     assert_inputs_unchanged(a_student(answer), X)
-    tensor, others = "the caller's tensor", "the caller's dict, list or set"
-    array = "the caller's array"
-    for given, changes, kinds in [
-        (X, ("x",), [tensor]),
-        ({"a": X}, ("x",), [tensor, others]),
-        (numpy.ones(2), ("x",), [array]),
-        ([numpy.ones(2)], ("x",), [array, others]),
-        ({"a": [1]}, ("x",), [others]),
-        (X, ("y",), [others]),
-    ]:
+    for given, changes in [(X, ("x",)), (numpy.ones(2), ("x",)), ({"a": [1]}, ("x",))]:
         with pytest.raises(AssertionError) as raised:
             assert_inputs_unchanged(a_student(answer), given)
         said = str(raised.value)
-        assert said.startswith(f"run_double changes its input {changes[0]}\nThese change the call")
-        assert [kind for kind in (tensor, array, others) if kind in said] == kinds
+        assert said == f"run_double changes its input {changes[0]}"
     with pytest.raises(StudentFault, match="another type"):
         assert_inputs_unchanged(a_student(lambda _: Answer(5)), X)
 

@@ -10,7 +10,6 @@ import torch
 
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.differences import (
-    as_before,
     difference_in_words,
     headline,
     is_near,
@@ -42,21 +41,15 @@ def changed(*index: Any, by: float = 1.0) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("got", "said"),
     [
-        (A * 0, "every value is 0"),
-        (A * 0 + 99, "every value is the same"),
-        (-A, "every value has the wrong sign"),
+        (A * 0, "every value is wrong"),
+        (-A, "every value is wrong"),
         (A * 3, "every value is too large by the same factor"),
         (A / 3, "every value is too small by the same factor"),
-        (A + 7, "every value is off by the same amount"),
-        (A.flip(0), "the values are right but in the wrong places"),
+        (A + 7, "every value is wrong"),
         (changed(slice(1, None)), "wrong from index 1 of seq on"),
-        (changed(slice(2, None)), "wrong at the end of seq"),
-        (changed(0), "wrong at index 0 of seq"),
-        (changed(slice(0, 2)), "some values are wrong"),
-        (changed(slice(None), slice(0, 2)), "wrong at the start of d"),
+        (changed(slice(2, None)), "some values are wrong"),
+        (changed(0), "some values are wrong"),
         (changed(1), "some values are wrong"),
-        (changed(slice(None), slice(2, None)), "wrong at the end of d"),
-        (changed(slice(None), 1), "some values are wrong"),
         (changed(1, 1), "one value is wrong"),
         (changed(1, 1, by=math.nan), "one value is NaN"),
         (changed(1, by=math.inf), "some values are infinite"),
@@ -64,7 +57,7 @@ def changed(*index: Any, by: float = 1.0) -> torch.Tensor:
         (torch.stack([A[0], A[1] * math.nan, A[2] * math.inf]), "some values are NaN or infinite"),
         (A**2 + 1, "every value is wrong"),
     ],
-    ids=range(21),
+    ids=range(15),
 )
 def test_a_headline_names_the_fault_without_numbers(got, said):
     assert headline("the result", compare(got, A, FLOAT32), AXES) == said
@@ -73,31 +66,13 @@ def test_a_headline_names_the_fault_without_numbers(got, said):
     assert "of encode" in named
 
 
-def test_headlines_of_single_numbers_and_truth_values():
-    one, other = torch.tensor(1.0), torch.tensor(2.0)
-    assert headline("it", compare(one, other, FLOAT32), ()) == "it is wrong"
-    mask = torch.tensor([True, False, True, False])
-    for got, said in [
-        (~mask, "every value is the opposite of what it must be"),
-        (mask | True, "some values are True where False is expected"),
-        (mask & False, "some values are False where True is expected"),
-        (
-            torch.tensor([False, True, True, False]),
-            "some values are True where False is expected and False where True is expected",
-        ),
-    ]:
-        assert headline("the result", compare(got, mask, FLOAT32), ("n",)) == said
-
-
 def test_patterns_need_values_that_lie_apart():
     """Three values, or equal ones, fit a pattern by chance."""
     for want in (A.flatten()[:3], torch.ones(4), torch.tensor([1.0, 2.0, math.inf, 3.0])):
-        assert headline("the result", compare(want * 0 - 5, want, FLOAT32), ("n",)) in (
-            "every value is wrong",
-            "every value is wrong",
-        )
+        said = headline("the result", compare(want * 3, want, FLOAT32), ("n",))
+        assert "factor" not in said
     four = A.flatten()[:4]
-    assert headline("the result", compare(four * 0, four, FLOAT32), ("n",)) == "every value is 0"
+    assert "by the same factor" in headline("it", compare(four * 3, four, FLOAT32), ("n",))
 
 
 def test_the_wrong_places_of_an_axis_are_those_with_any_wrong_number():
@@ -139,14 +114,10 @@ def test_nan_in_an_arguments_gradient_may_come_of_what_the_result_does_not_show(
 
 # --- Amounts and places -------------------------------------------------------------------------
 
-UNWRITTEN = "A tensor of torch.empty also holds such values until you fill it."
 NAN_FROM = (
     "NaN can come from 0/0, inf/inf, inf-inf, 0*inf, the root or logarithm of negative "
-    f"numbers, or softmax over only -inf. {UNWRITTEN}"
-)
-INFINITY_FROM = (
-    "Infinity can come from a division by 0, the logarithm of 0, or values too large for the "
-    f"dtype, like exp(89) in float32. {UNWRITTEN}"
+    "numbers, or softmax over only -inf. A tensor of torch.empty also holds such values until you "
+    "fill it."
 )
 B = torch.zeros(3, 4)
 BOTH_KINDS = torch.stack([A[0], A[1] * math.inf, A[2] * math.nan])
@@ -192,7 +163,6 @@ BOTH_KINDS = torch.stack([A[0], A[1] * math.inf, A[2] * math.nan])
           "All of them are at seq = 1 (of 3), d = 2 (of 4); the rest is as expected."]),
         (changed(1, 2, by=math.inf), A,
          ["1 of 12 values in the result are wrong: 1 is infinite, at index [1, 2]",
-          INFINITY_FROM,
           "All of them are at seq = 1 (of 3), d = 2 (of 4); the rest is as expected."]),
         (BOTH_KINDS, A,
          ["8 of 12 values in the result are wrong: 4 are NaN and 4 are infinite, the first at "
@@ -244,9 +214,3 @@ def test_the_five_worst_numbers_stand_in_a_table():
     ]
     for got, want in [(B > 0, B == 0), (A * math.nan, A)]:
         assert [*worst_in_a_table(compare(got, want, FLOAT32), True)] == []
-
-
-def test_a_gradient_that_is_as_before_is_named():
-    told = "as it was before the call, as if no line like p.grad.mul_(…) was reached "
-    assert as_before("the result").startswith(f"the gradient is {told}")
-    assert as_before("value[0]").startswith(f"value[0] is the gradient {told}")

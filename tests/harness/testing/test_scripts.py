@@ -5,17 +5,15 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from grader.core.wire.calls import Call
-from grader.core.wire.scripts import Doing, Step, outline_of
+from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.testing.handles.scripts import (
     Script,
     TwoProcesses,
     call_of,
     in_two_processes,
-    is_untouched,
 )
 from grader.worker.marshalling import ANEW
 
@@ -65,39 +63,6 @@ def test_a_joined_script_refers_to_its_steps_by_their_new_numbers():
     assert first.steps[2].on == 2
     assert first.came == {3}
     assert (second.steps, third.steps, third.came) == ([], [], set())
-
-
-# --- History -----------------------------------------------------------------------------------
-
-P, G = torch.ones(2), torch.zeros(2)
-PARAMETER = Step(0, Doing.MAKE, "parameter", (P, G, True))
-WEIGHT = Step(0, Doing.READ, "")
-GRAD = Step(0, Doing.READ, "grad")
-LATER = Step(0, Doing.WRITE, "grad", (P,))
-MODULE = Step(0, Doing.MAKE, "module", (outline_of(torch.nn.Linear(2, 1)),))
-GET, GET_BIAS = (Step(0, Doing.CALL, "get_parameter", (name,)) for name in ("weight", "bias"))
-# A test may ask the module for its parameter twice, and for another one.
-SET_GRAD, AGAIN_GRAD = Step(1, Doing.WRITE, "grad", (P,)), Step(3, Doing.READ, "grad")
-
-
-@pytest.mark.parametrize(
-    ("value", "step", "steps", "is_so"),
-    [
-        (P, WEIGHT, [PARAMETER, LATER, WEIGHT], False),
-        (G, GRAD, [PARAMETER, GRAD], True),
-        (P, GRAD, [PARAMETER, GRAD], False),
-        (P, GRAD, [PARAMETER, LATER, GRAD], True),
-        (G, GRAD, [PARAMETER, LATER, GRAD], False),
-        (P, Step(0, Doing.CALL, "grad"), [PARAMETER], False),
-        (P, None, [PARAMETER], False),
-        (P, GRAD, [MAKE, GRAD], False),
-        (P, AGAIN_GRAD, [MODULE, GET, SET_GRAD, GET, AGAIN_GRAD], True),
-        (P, AGAIN_GRAD, [MODULE, GET, SET_GRAD, GET_BIAS, AGAIN_GRAD], False),
-    ],
-    ids=str,
-)
-def test_a_gradient_that_nobody_wrote_to_is_known(value, step, steps, is_so):
-    assert is_untouched(value, step, steps) is is_so
 
 
 # --- Two processes ------------------------------------------------------------------------------

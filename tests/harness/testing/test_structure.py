@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from grader.core.wire.values import Elsewhere, Foreign, Named
-from grader.testing.structure import Difference, differences, explanation
+from grader.testing.structure import Difference, differences
 
 pytestmark = pytest.mark.unit
 
@@ -120,33 +120,6 @@ def test_numbers_are_left_to_be_compared():
 
 
 # --- Shapes -------------------------------------------------------------------------------------
-
-NAMES = ("queries", "heads", "d_v")
-LEADING = ("the leading axis", "queries", "d_v")
-
-
-@pytest.mark.parametrize(
-    ("names", "wanted", "got", "said"),
-    [
-        # One axis less.
-        (NAMES, (2, 3, 5), (3, 5),
-         "The axis queries, 2 long here, is missing."),
-        (NAMES, (2, 1, 5), (2, 5),
-         "The axis heads, 1 long here, is missing."),
-        (("n",), (4,), (),
-         "The axis n, 4 long here, is missing."),
-        (NAMES, (2, 2, 5), (2, 5), None),
-        # One axis more.
-        (NAMES[:2], (2, 3), (2, 7, 3), "Its second axis, 7 long, is one too many."),
-        (NAMES[:2], (2, 3), (2, 2, 3), None),
-        # Axes that became one.
-        (NAMES, (2, 3, 5), (6, 5), "The axis queries and heads have become one axis, 6 long."),
-        (NAMES, (2, 3, 5), (2, 15), "The axis heads and d_v have become one axis, 15 long."),
-    ],
-)  # fmt: skip
-def test_a_wrong_shape_is_explained_if_one_change_explains_it(names, wanted, got, said):
-    """With no explanation, or with several, nothing is told."""
-    assert explanation(names[: len(wanted)], wanted, got) == said
 
 
 def test_tensors_in_named_tuples_are_left_to_be_compared():
