@@ -83,7 +83,7 @@ def class_page(
         late=any(entry.late for entry in found.entries),
         notes=by_words((found.entries[place], note) for place, note in found.notes),
         failed_tests=found.failed_tests(),
-        absentees=absent_in_words(results, settling),
+        absentees=absent_in_words(settling),
         most=most,
         spread=_spread(found.scores, most),
         histogram=histogram[:_BINS],
