@@ -16,10 +16,11 @@ from rich.text import Text
 
 import grader
 from grader.cli.options import PATH, assignment_option
-from grader.cli.preview import package_needs, print_package_needs
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.text import one_line
+from grader.intake.client import survey
 from grader.intake.discovery import discover
+from grader.reports.package_needs import needs_in_words
 
 if TYPE_CHECKING:
     from grader.sandbox.probe import Attempt, ProbeResult
@@ -53,16 +54,17 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
     stopped. The command also prints the guarantees that this machine does not give. Exits with 1
     if a layer is missing or an attempt succeeds.
 
-    With SUBMISSIONS, prints the packages that these import, and which of them are not installed
-    here. It finds submissions as `grader batch` does. None of their code runs.
+    With SUBMISSIONS, prints the packages that these import and that are not installed here. It
+    finds submissions as `grader batch` does. None of their code runs.
     """
     if submissions:
         entries = discover(submissions, adapters).entries
         course = assignment_folder
         with contextlib.suppress(BadAssignment):
             course = find_assignment(assignment_folder).root
-        needs = package_needs(entries, course, adapters)
-        print_package_needs(needs, len(entries), Console())
+        imported = survey(entries, adapters) if entries else {}
+        for sentence in needs_in_words(imported, {path.stem for path in course.iterdir()}):
+            click.echo(sentence)
         return
     _try_the_machine()
 

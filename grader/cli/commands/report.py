@@ -10,9 +10,7 @@ from rich.console import Console
 
 from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
 from grader.core.explanation import LATE
-from grader.core.text import enumerated
 from grader.core.verdict import GradeStatus
-from grader.explain.mistakes.clusters import FILE as NAMES
 from grader.grading.options import Options
 from grader.reports.class_table import print_summary
 from grader.reports.pages.changes import Changes
@@ -21,7 +19,6 @@ from grader.reports.pages.report import Report, write_report
 from grader.reports.suite_quality import in_words, print_tolerances, spreads
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
-from grader.results.decisions.file import NAME as DECISIONS
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -79,15 +76,6 @@ def report(
     print_class(results, details)
     if written.changes is not None:
         click.echo(_changes_in_words(written.changes))
-    if against is not None:
-        absent = [
-            name
-            for name in (DECISIONS, NAMES)
-            if (against / name).is_file() and not (folder / name).exists()
-        ]
-        if absent:
-            said = f"{enumerated(absent)} of {against} do not count here: copy the files"
-            say(f"{said}, and tables they name; then: grader mistakes {shlex.quote(str(folder))}")
     print_next_steps(results, written)
 
 
