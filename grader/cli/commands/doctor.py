@@ -7,12 +7,8 @@ import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import grader
 from grader.cli.options import PATH, assignment_option
@@ -21,9 +17,6 @@ from grader.core.text import one_line
 from grader.intake.client import survey
 from grader.intake.discovery import discover
 from grader.reports.package_needs import needs_in_words
-
-if TYPE_CHECKING:
-    from grader.sandbox.probe import Attempt, ProbeResult
 
 _NOT_PROMISED = (
     "not promised here: this machine grants workers no file tree or processes of their own. They "
@@ -72,55 +65,27 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
 def _try_the_machine() -> None:
     from grader.sandbox.probe import examine_confinement  # torch takes a second to load
 
-    console = Console()
-    with console.status("confining workers that try to get out ..."):
-        examination = examine_confinement()
+    click.echo("confining workers that try to get out ...", err=True)
+    examination = examine_confinement()
     machine = (
         f"grader {grader.__version__}, Python {platform.python_version()}, "
         f"torch {version('torch')}, {platform.system()} {platform.release()}"
     )
-    console.print(machine, highlight=False)
-    console.print(_layers(examination))
-    console.print(_attempts(examination))
-    if not all(attempt.promised for attempt in examination.attempts):
-        console.print(_NOT_PROMISED)
-    if examination.holds:
-        console.print("every layer holds")
-        return
-    console.print("a layer does not hold: grade strangers' code on a machine where all layers hold")
-    sys.exit(1)
-
-
-def _layers(examination: ProbeResult) -> Table:
-    table = Table("layer", "what it came to", title="layers", title_justify="left")
+    click.echo(f"{machine}\nlayers:")
     for layer, reached in sorted(examination.isolation.items()):
-        table.add_row(layer, Text(reached, style="red" if reached == "none" else "green"))
-    return table
-
-
-def _attempts(examination: ProbeResult) -> Table:
-    table = Table("layer", "attempt", "result", "", title="attempts", title_justify="left")
-    previous = ""
+        click.echo(f"    {layer:<16}{reached}")
+    click.echo("attempts:")
     for attempt in examination.attempts:
-        if previous and attempt.layer != previous:
-            table.add_section()
-        shown = attempt.layer if attempt.layer != previous else ""
-        previous = attempt.layer
-        table.add_row(shown, attempt.what, _result(attempt), _verdict(attempt))
+        done = "done" if attempt.succeeded else "stopped" if attempt.stopped else "refused"
+        said = "as it must be" if attempt.ok else "NOT as it must be"
+        said = said if attempt.promised else "not promised here"
+        click.echo(f"    {attempt.layer:<16}{attempt.what:<40} {done:<8} {said}")
         if not attempt.ok and attempt.detail:
-            table.add_row("", Text(one_line(attempt.detail)), "", "")
-    return table
-
-
-def _result(attempt: Attempt) -> str:
-    if attempt.succeeded:
-        return "done"
-    return "stopped" if attempt.stopped else "refused"
-
-
-def _verdict(attempt: Attempt) -> Text:
-    if not attempt.promised:
-        return Text("not promised here", style="yellow")
-    if attempt.ok:
-        return Text("as it must be", style="green")
-    return Text("NOT as it must be", style="bold red")
+            click.echo(f"        {one_line(attempt.detail)}")
+    if not all(attempt.promised for attempt in examination.attempts):
+        click.echo(_NOT_PROMISED)
+    if examination.holds:
+        click.echo("every layer holds")
+        return
+    click.echo("a layer does not hold: grade strangers' code on a machine where all layers hold")
+    sys.exit(1)
