@@ -163,8 +163,8 @@ class Raised:
     The innermost frame gives the `expression` that raised, its `operands`, the column of a syntax
     error (from 1), and for wrong arguments what the called function `accepts`.
     `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
-    The judge adds the output `printed` just before. Where it knows the cause better, it adds a
-    `remark`. Where a name is missing, it adds the code that was `not_run` and may have defined it.
+    The judge adds the output `printed` just before. Where a name is missing, it adds the code that
+    was `not_run` and may have defined it.
     """
 
     kind: Name
@@ -178,7 +178,6 @@ class Raised:
     suggestion: Name = ""
     lacks: Name = ""
     printed: str = field(default="", metadata=KEPT_HERE)
-    remark: str = field(default="", metadata=KEPT_HERE)
     not_run: str = field(default="", metadata=KEPT_HERE)
 
 
