@@ -5,13 +5,13 @@ from __future__ import annotations
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.authoring.forked_tasks import in_children
 from grader.authoring.mutated_solutions import Reach, References, reach_of, statement_lines
-from grader.authoring.mutation_outcomes import Candidate, Fate, MutantRunner, MutationOutcome
+from grader.authoring.mutation_outcomes import Candidate, Fate, MutantRunner
 from grader.core.assignment import Assignment, BadAssignment
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of
@@ -40,9 +40,7 @@ class MutationTrial:
     line: int
     before: tuple[str, ...]
     after: tuple[str, ...]
-    kind: str
     fate: Fate
-    why: str
 
     @property
     def pairs(self) -> list[Pair]:
@@ -96,7 +94,7 @@ def _mutations(
     suite: Suite,
     jobs: int,
     progress: Progress,
-    arguments: Mapping[Pair, str],
+    arguments: frozenset[Pair],
     exercises: Collection[str],
 ) -> Mutations:
     programs = References(suite.assignment.root)
@@ -105,19 +103,19 @@ def _mutations(
     slips = load_slips(suite.assignment.root)
     candidates = list(_candidates(programs, reach, slips))
     examination = MutantRunner(suite, judge, programs, right, reach)
-    outcomes: dict[int, MutationOutcome] = {}
+    fates: dict[int, Fate] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from edits that are wrong anyway
         examine, may_take = examination.examine, examination.may_take
         for number, came in in_children(examine, candidates, jobs, _SECONDS, may_take, _EACH):
-            outcomes[number] = MutationOutcome(Fate.CAUGHT, came) if isinstance(came, str) else came
-            progress(len(outcomes), len(candidates))
+            fates[number] = came if isinstance(came, Fate) else Fate.CAUGHT  # by its end
+            progress(len(fates), len(candidates))
     trials = [
-        _trial(programs, candidate, outcomes[number], arguments)
+        _trial(programs, candidate, fates[number], arguments)
         for number, candidate in enumerate(candidates)
     ]
     used = {pair for one in trials if one.fate is Fate.ARGUED for pair in one.pairs}
-    stale = [f"{pair[0]}: {pair[2]}" for pair in arguments if pair not in used]
+    stale = sorted(f"{pair[0]}: {pair[2]}" for pair in arguments - used)
     return Mutations(tuple(trials), tuple(stale))
 
 
@@ -140,16 +138,15 @@ def _candidates(programs: References, reach: Reach, slips: Slips) -> Iterator[Ca
 def _trial(
     programs: References,
     candidate: Candidate,
-    outcome: MutationOutcome,
-    arguments: Mapping[Pair, str],
+    fate: Fate,
+    arguments: frozenset[Pair],
 ) -> MutationTrial:
     edit, source = candidate.edit, programs.source(candidate.module)
     file = programs.place(candidate.module)
     before, after = _lines(source, edit), _lines(edit.applied(source), edit)
-    trial = MutationTrial(file, edit.line, before, after, edit.kind, outcome.fate, outcome.why)
-    if trial.fate is Fate.MISSED and all(pair in arguments for pair in trial.pairs):
-        return replace(trial, fate=Fate.ARGUED, why=arguments[trial.pairs[0]])
-    return trial
+    trial = MutationTrial(file, edit.line, before, after, fate)
+    is_argued = fate is Fate.MISSED and arguments.issuperset(trial.pairs)
+    return replace(trial, fate=Fate.ARGUED) if is_argued else trial
 
 
 def _lines(source: str, edit: Edit) -> tuple[str, ...]:
@@ -157,17 +154,18 @@ def _lines(source: str, edit: Edit) -> tuple[str, ...]:
     return tuple(lines[line - 1].strip() for line in edit.lines)
 
 
-def _arguments(root: Path) -> dict[Pair, str]:
-    """Returns the reasons why tests need not catch edits, by a line that the edit changes."""
+def _arguments(root: Path) -> frozenset[Pair]:
+    """Returns the lines of edits that tests need not catch; each row says why."""
     if not (root / ARGUED).is_file():
-        return {}
+        return frozenset()
     try:
         rows = tomllib.loads((root / ARGUED).read_text(encoding="utf-8"))["edit"]
-        return {
-            (row["file"], row["before"], after): row["why"]
+        return frozenset(
+            (row["file"], row["before"], after)
             for row in rows
             for after in ([row["after"]] if isinstance(row["after"], str) else row["after"])
-        }
+            if row["why"]
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as problem:
         raise BadAssignment(f"{ARGUED} cannot be read: {problem}") from problem
 

@@ -100,14 +100,6 @@ class Candidate:
     exercises: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MutationOutcome:
-    """The fate of an edit, and the test that caught it."""
-
-    fate: Fate
-    why: str
-
-
 class MutantRunner:
     """A runner of edited programs through the tests."""
 
@@ -135,8 +127,8 @@ class MutantRunner:
         """Returns an edit's limit in processor seconds: an edit may make a loop endless."""
         return _LEAST_SECONDS + _TIMES * sum(self._took[one] for one in candidate.exercises)
 
-    def examine(self, candidate: Candidate) -> MutationOutcome:
-        """Returns the outcome of an edit.
+    def examine(self, candidate: Candidate) -> Fate:
+        """Returns the fate of an edit.
 
         A test's verdict on a program depends on the program's answers alone. If all answers are as
         before, no test is run.
@@ -146,18 +138,17 @@ class MutantRunner:
         try:
             edited = programs.load({module: code})
         except (Exception, SystemExit):
-            return MutationOutcome(Fate.CAUGHT, "when it is imported")
+            return Fate.CAUGHT
         if any(exercise not in edited for exercise in candidate.exercises):
-            return MutationOutcome(Fate.CAUGHT, "when it is imported")
+            return Fate.CAUGHT
         different = []
         for exercise in candidate.exercises:
             if not self._answers_as_before(edited, exercise):
-                caught = self._caught_by(edited, exercise)
-                if caught is not None:
-                    return MutationOutcome(Fate.CAUGHT, caught)
+                if self._is_caught(edited, exercise):
+                    return Fate.CAUGHT
                 different.append(exercise)
         alike = all(self._are_alike(edited, exercise) for exercise in different)
-        return MutationOutcome(Fate.EQUIVALENT if alike else Fate.MISSED, "")
+        return Fate.EQUIVALENT if alike else Fate.MISSED
 
     def _answers_as_before(self, edited: Functions, exercise: str) -> bool:
         """Returns whether a function gives the same answers to the last bit, with the same work."""
@@ -170,15 +161,15 @@ class MutantRunner:
     def _given(self, programs: Functions, exercise: str, calls: Sequence[Call]) -> Iterator[Answer]:
         return answers(programs[exercise], calls, self._root, self._right)
 
-    def _caught_by(self, edited: Functions, adapter: str) -> str | None:
-        """Returns the first test that fails, of all exercises whose tests call the function."""
+    def _is_caught(self, edited: Functions, adapter: str) -> bool:
+        """Returns whether a test fails, of any exercise whose tests call the function."""
         others = {**self._right, adapter: edited[adapter]}
         ask = answering(self._root, edited, others)
-        for exercise in self._reach.exercises(adapter):
-            for verdict in self._judge.grade(ask, (exercise,)):
-                if verdict.status is not Status.PASSED:
-                    return verdict.id
-        return None
+        return any(
+            verdict.status is not Status.PASSED
+            for exercise in self._reach.exercises(adapter)
+            for verdict in self._judge.grade(ask, (exercise,))
+        )
 
     def _are_alike(self, edited: Functions, exercise: str) -> bool:
         """Returns whether a function answers as before within rounding, apart from work.

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import io
-import os
 import re
 import signal
 import sys
@@ -48,8 +45,6 @@ GROUPS = {
 }
 # The text that click adds to a misspelt option.
 _MEANT = re.compile(r"\.? \(?Did you mean (?:one of: )?([^?]*)\?\)?$")
-# A full disk, or a device that fails, below the file that takes the output.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _UNGROUPED = {"completion": ("completion", "completion")}
 COMMANDS = {name: at for group in (*GROUPS.values(), _UNGROUPED) for name, at in group.items()}
 
@@ -128,20 +123,6 @@ def run() -> None:
     except Refusal as refusal:
         click.echo(f"grader: {refusal}", err=True)
         sys.exit(2)
-    except OSError as problem:
-        if problem.errno not in _FULL:
-            raise
-        _discard_output()
-        with contextlib.suppress(OSError):
-            click.echo(f"grader: nothing more can be written: {problem.strerror}", err=True)
-        sys.exit(1)
-
-
-def _discard_output() -> None:
-    """Sends the rest of the output nowhere: Python would try to write it once more at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
 
 
 def _sentence(mistake: click.ClickException) -> str:

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from grader.core.assignment import Assignment, Settings
 from grader.core.explanation import PENDING, explained, needs_words
+from grader.core.names import CPU
 from grader.core.text import plain
 from grader.core.verdict import Grade
 from grader.grading.job.client import Follow, JobClient, JobLost
@@ -122,7 +123,8 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
         self._say = say
         self._silent_seconds = silent_seconds
         self._begun: dict[str, float] = {}
-        self._jobs = jobs
+        # Submissions take turns on a GPU: two would share its memory and its time.
+        self._jobs = jobs if settings.device == CPU else 1
         self._clients: list[JobClient] = []
         self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._stopping = threading.Event()

@@ -317,15 +317,11 @@ class Reasons:
         """Provides calls of the reimported copy; if there is none, of the student's functions."""
         if self._bench is None:
             with quietly():
-                own = self._home.calls
-                yield DirectCalls(
-                    own.adapters, self._root, limit=self._limit, settings=own.settings
-                )
+                yield DirectCalls(self._home.calls.adapters, self._root, limit=self._limit)
             return
         functions = SimpleNamespace(**self._bench.functions)
-        settings = self._bench.settings
         with self._bench.in_place():
-            yield DirectCalls(functions, self._root, limit=self._limit, settings=settings)
+            yield DirectCalls(functions, self._root, limit=self._limit)
 
     def _contradicts(self, exercise: str, mistake: str) -> bool:
         """Returns whether a right step speaks against a mistake."""

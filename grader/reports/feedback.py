@@ -24,9 +24,10 @@ import functools
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from grader.core.text import Refusal
 from grader.reports.export.gradescope import Display, results
@@ -44,7 +45,6 @@ from grader.reports.pages.rendering import whole_folder
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 
-_CANVAS_FILE = "canvas.zip"
 _CANVAS_HOW = (
     "In Canvas, open the assignment, choose *Re-Upload Submissions* on the right and give it "
     "canvas.zip, zipped as it is. Each student finds a comment with a file that has the name of "
@@ -84,7 +84,6 @@ def _is_understood(name: str) -> bool:
     return found is not None and numbers[:2] == [found["user"], found["attachment"]]
 
 
-_GRADESCOPE_FILE = "gradescope.zip"
 _GRADESCOPE_HOW = (
     "In Gradescope, open *Configure Autograder* of the assignment, upload gradescope.zip and build "
     "it; then choose *Regrade All Submissions* where submissions are managed. It runs no code of "
@@ -133,7 +132,6 @@ def add_gradescope_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
     return ""
 
 
-_MAIL_FILE = "mail.csv"
 _MAIL_HOW = (
     "mail.csv has a row for each person: give it to your mail program's mail merge, with the "
     "fields email, subject and body. People with one address share a row."
@@ -142,7 +140,6 @@ _NOT_KNOWN = "not known: a roster tells it (grader batch --roster)"
 _TO_SOME = f"sent to some of its people; another's address is {_NOT_KNOWN}"
 
 
-_MOODLE_FILE = "moodle.zip"
 _MOODLE_HOW = (
     "In the assignment's settings switch *Feedback files* on. Then open its submissions, choose "
     "*Upload multiple feedback files in a zip* and give it moodle.zip. Each student finds a "
@@ -173,7 +170,6 @@ _OTHERS = re.compile(r"[^\w.@ -]+")
 _LONGEST = 200  # bytes
 # Adds a submission's feedback to the output; returns the reason if that is impossible, or else "".
 _Add = Callable[[Letter], str]
-_Opened = Callable[[Path], contextlib.AbstractContextManager[_Add]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +193,11 @@ def write_feedback(
         StoreError: if results cannot be read.
     """
     printer = browser() if pdf else None
-    opened, how = FORMS[form]
     left_out: list[LeftOut] = []
     written = 0
     with whole_folder(folder, README, _FIRST_LINE.encode(), "feedback") as partial:
-        (partial / README).write_text(f"{_FIRST_LINE}\n\n{how}\n", encoding="utf-8")
-        with opened(partial) as add:
+        (partial / README).write_text(f"{_FIRST_LINE}\n\n{FORMS[form]}\n", encoding="utf-8")
+        with _opened(form, partial) as add:
             for letter in letters(results, settling, form in _APART, form == "mail"):
                 if isinstance(letter, LeftOut):
                     left_out.append(letter)
@@ -215,61 +210,54 @@ def write_feedback(
         if not written:
             why = left_out[0].reason if left_out else "there is no submission"
             raise Refusal(f"nobody's feedback can be written for {form}: {why}")
-    place = next((folder / name for name in _FILES if (folder / name).exists()), folder)
-    return WrittenFeedback(place, written, tuple(left_out))
+    return WrittenFeedback(_place(form, folder), written, tuple(left_out))
 
 
-def _zip(
-    file: str,
-    add_letter: Callable[[zipfile.ZipFile, Letter], str],
-    scripts: Iterable[tuple[str, str]] = (),
-) -> _Opened:
-    """Returns what opens a zip in a folder, which has the scripts, for letters."""
+def _place(form: str, folder: Path) -> Path:
+    """Returns the file of a form, or the folder itself."""
+    return (
+        folder if form == "folders" else folder / ("mail.csv" if form == "mail" else f"{form}.zip")
+    )
 
-    @contextlib.contextmanager
-    def opened(folder: Path) -> Iterator[_Add]:
-        with zipfile.ZipFile(folder / file, "w") as archive:
-            for name, text in scripts:
+
+@contextlib.contextmanager
+def _opened(form: str, folder: Path) -> Iterator[_Add]:
+    """Provides the function that adds a letter to the output of a form."""
+    place = _place(form, folder)
+    if form == "folders":
+        yield functools.partial(_add_folder, folder, set[str]())
+    elif form == "mail":
+        with place.open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            rows.writerow(("name", "email", "subject", "body"))
+            yield functools.partial(_add_mail, rows)
+    else:
+        with zipfile.ZipFile(place, "w") as archive:
+            for name, text in _SCRIPTS if form == "gradescope" else ():
                 add_to_zip(archive, name, text.encode(), 0o755)
-            yield functools.partial(add_letter, archive)
-
-    return opened
+            yield functools.partial(_ADDED[form], archive)
 
 
-@contextlib.contextmanager
-def _mail(folder: Path) -> Iterator[_Add]:
-    with (folder / _MAIL_FILE).open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        rows.writerow(("name", "email", "subject", "body"))
-
-        def add_letter(letter: Letter) -> str:
-            subject = letter.text.partition("\n")[0]
-            named: dict[str, list[str]] = {}
-            for person in letter.settled.people:
-                named.setdefault(person.email, []).append(person.name)
-            unknown = named.pop("", None)
-            for email, names in named.items():
-                row = (", ".join(filter(None, names)), email, subject, letter.text)
-                rows.writerow(map(harmless, row))
-            if unknown is None:
-                return ""
-            return _TO_SOME if named else f"an address is {_NOT_KNOWN}"
-
-        yield add_letter
-
-
-@contextlib.contextmanager
-def _folders(folder: Path) -> Iterator[_Add]:
-    taken: set[str] = set()
-
-    def add(letter: Letter) -> str:
-        name = _free(letter.grade.submission, taken)  # a group may have several letters
-        (folder / name).mkdir()
-        for file, data in letter.files().items():
-            (folder / name / file).write_bytes(data)
+def _add_mail(rows: Any, letter: Letter) -> str:
+    subject = letter.text.partition("\n")[0]
+    named: dict[str, list[str]] = {}
+    for person in letter.settled.people:
+        named.setdefault(person.email, []).append(person.name)
+    unknown = named.pop("", None)
+    for email, names in named.items():
+        row = (", ".join(filter(None, names)), email, subject, letter.text)
+        rows.writerow(map(harmless, row))
+    if unknown is None:
         return ""
+    return _TO_SOME if named else f"an address is {_NOT_KNOWN}"
 
-    yield add
+
+def _add_folder(folder: Path, taken: set[str], letter: Letter) -> str:
+    name = _free(letter.grade.submission, taken)  # a group may have several letters
+    (folder / name).mkdir()
+    for file, data in letter.files().items():
+        (folder / name / file).write_bytes(data)
+    return ""
 
 
 def _free(submission: str, taken: set[str]) -> str:
@@ -284,16 +272,18 @@ def _free(submission: str, taken: set[str]) -> str:
     return free
 
 
-FORMS: dict[str, tuple[_Opened, str]] = {
-    "folders": (_folders, _FOLDERS),
-    "canvas": (_zip(_CANVAS_FILE, add_canvas_letter), _CANVAS_HOW),
-    "moodle": (_zip(_MOODLE_FILE, add_moodle_letter), _MOODLE_HOW),
-    "gradescope": (
-        _zip(_GRADESCOPE_FILE, add_gradescope_letter, _SCRIPTS),
-        _GRADESCOPE_HOW,
-    ),
-    "mail": (_mail, _MAIL_HOW),
+_ADDED = {
+    "canvas": add_canvas_letter,
+    "moodle": add_moodle_letter,
+    "gradescope": add_gradescope_letter,
+}
+# The forms of feedback, and how it is handed back.
+FORMS = {
+    "folders": _FOLDERS,
+    "canvas": _CANVAS_HOW,
+    "moodle": _MOODLE_HOW,
+    "gradescope": _GRADESCOPE_HOW,
+    "mail": _MAIL_HOW,
 }
 # The forms with a letter for each person; other forms hold one file for all of a submission.
 _APART = ("folders", "mail")
-_FILES = (_CANVAS_FILE, _MOODLE_FILE, _GRADESCOPE_FILE, _MAIL_FILE)

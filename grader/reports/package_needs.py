@@ -6,7 +6,6 @@ import importlib.metadata
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
@@ -62,58 +61,33 @@ _LISTED = 5
 _LISTED_NEEDS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class PackageNeed:
-    """A package that submissions import, and whether it is installed here.
-
-    `importing` counts the submissions that import it.
-    """
-
-    package: str
-    importing: int
-    is_here: bool
-
-    @property
-    def is_replaced(self) -> bool:
-        """Returns whether it is not installed, but its stub package suffices."""
-        return not self.is_here and self.package in SILENT
-
-    @property
-    def is_missing(self) -> bool:
-        """Returns whether code that uses the package fails here."""
-        return not self.is_here and not self.is_replaced
-
-
-def needs_of(
+def needs_in_words(
     imported: Mapping[str, int],
     own: Iterable[str] = (),
     is_here: Callable[[str], bool] = is_installed,
-) -> list[PackageNeed]:
-    """Returns the packages that a class imports except the course's `own`, most imported first."""
-    found = [PackageNeed(name, n, is_here(name)) for name, n in imported.items() if name not in own]
-    return sorted(found, key=lambda need: (-need.importing, need.package))[:_LISTED_NEEDS]
+) -> Iterator[str]:
+    """Yields sentences on the packages that are absent: how many import each, how to install it.
 
-
-def needs_in_words(needs: Iterable[PackageNeed]) -> Iterator[str]:
-    """Yields sentences on absent packages: how many import each, and how to install it."""
-    needs = list(needs)
-    for need in needs:
-        if need.is_missing:
-            who = quantity(need.importing, "submission")
-            yield (
-                f"not installed here: {plain(need.package)}, which {who} "
-                f"import{'s' if need.importing == 1 else ''}"
-            )
-    replaced = [plain(need.package) for need in needs if need.is_replaced]
+    The course's `own` packages are left out.
+    """
+    order = sorted(imported.items(), key=lambda one: (-one[1], one[0]))
+    absent = [one for one in order if one[0] not in own and not is_here(one[0])][:_LISTED_NEEDS]
+    missing = [(name, importing) for name, importing in absent if name not in SILENT]
+    for name, importing in missing:
+        who = quantity(importing, "submission")
+        imports = "imports" if importing == 1 else "import"
+        yield f"not installed here: {plain(name)}, which {who} {imports}"
+    replaced = [plain(name) for name, _ in absent if name in SILENT]
     if replaced:
         yield f"not installed here, and not needed: {', '.join(replaced)}"
-    missing = [need.package for need in needs if need.is_missing]
-    if missing:
-        yield "an import alone costs nothing; code that uses a missing package fails"
-    names = [name for name in map(distribution_of, missing) if name is not None]
+    if not missing:
+        yield "nothing is missing"
+        return
+    yield "an import alone costs nothing; code that uses a missing package fails"
+    names = [name for name in (distribution_of(name) for name, _ in missing) if name is not None]
     if names:
         yield f"to install them: {shlex.quote(sys.executable)} -m pip install {' '.join(names)}"
-    unknown = [plain(name) for name in missing if distribution_of(name) is None]
+    unknown = [plain(name) for name, _ in missing if distribution_of(name) is None]
     if unknown:
         yield (
             f"unknown to the grader, so check them before you install them: {', '.join(unknown)} "

@@ -56,14 +56,6 @@ class ExerciseTests:
             self.only[failed[0]] += 1
 
 
-def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
-    """Returns the exercises of a class, in their order; ignores submissions without a grade."""
-    found: dict[str, ExerciseTests] = {}
-    for grade in grades:
-        add_outcomes(found, grade)
-    return list(found.values())
-
-
 def add_outcomes(found: dict[str, ExerciseTests], grade: Grade) -> None:
     """Adds the outcomes of a submission's tests, unless it has no grade."""
     tests = grade.tests if grade.status is GradeStatus.GRADED else ()

@@ -66,7 +66,7 @@ def numbered(results: Results) -> dict[str, int]:
         return known
     with (
         saying(results.file, "written"),
-        contextlib.closing(connect(results.file, "rw")) as database,
+        contextlib.closing(connect(results.file)) as database,
         transaction(database),
     ):
         known = dict(json.loads(value_of(database, "numbers") or "{}"))

@@ -68,32 +68,14 @@ class ForeignStore(StoreError):
     """Results of another assignment, or of another version of the grader."""
 
 
-def connect(file: Path, mode: str) -> sqlite3.Connection:
-    """Opens a file (mode `ro`, `rw` or `rwc`) that any one thread at a time may use."""
-    database = _connected(file, mode)
-    if mode == "ro" and _wants_recovery(database):
-        database.close()
-        # A killed process left half a change, which only a writer can undo.
-        with contextlib.closing(_connected(file, "rw")) as writer:
-            writer.execute("SELECT * FROM sqlite_master").fetchone()
-        database = _connected(file, mode)
-    return database
+def connect(file: Path, is_new: bool = False) -> sqlite3.Connection:
+    """Opens a file, or a new one, that any one thread at a time may use.
 
-
-def _connected(file: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{file.absolute().as_uri()}?mode={mode}"
+    A file that may only be read is opened for reading. Otherwise the first reader after a killed
+    writer undoes half a change.
+    """
+    uri = f"{file.absolute().as_uri()}?mode={'rwc' if is_new else 'rw'}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-
-
-def _wants_recovery(database: sqlite3.Connection) -> bool:
-    """Returns whether a writer has to open the file before it can be read."""
-    try:
-        database.execute("SELECT * FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
-        return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY
-    except sqlite3.DatabaseError:
-        return False  # the reader reports what the file is
-    return False
 
 
 @contextlib.contextmanager

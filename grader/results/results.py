@@ -55,7 +55,7 @@ class Results:
         """Opens the file; all that is read inside is of one state."""
         with (
             saying(self.file, "read"),
-            contextlib.closing(connect(self.file, "ro")) as database,
+            contextlib.closing(connect(self.file)) as database,
         ):
             database.execute("BEGIN")
             yield database

@@ -76,7 +76,7 @@ class Store(Results):
         with contextlib.ExitStack() as undo:
             undo.callback(os.close, lock)
             with saying(file, "opened"):
-                database = undo.enter_context(contextlib.closing(connect(file, "rwc")))
+                database = undo.enter_context(contextlib.closing(connect(file, is_new=True)))
                 if not tables(database, file):
                     create(database, assignment)
                 check(database, file, assignment)
@@ -102,7 +102,7 @@ class Store(Results):
         if not is_there:
             held = f"holds no {FILE}" if is_folder else "does not exist"
             raise StoreError(f"{folder} {held}: name the folder that `grader batch --out` wrote")
-        with saying(file, "read"), contextlib.closing(connect(file, "ro")) as database:
+        with saying(file, "read"), contextlib.closing(connect(file)) as database:
             if not tables(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
             assignment = check(database, file)

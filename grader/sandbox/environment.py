@@ -5,26 +5,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.core.assignment import Assignment
-from grader.core.names import several
-from grader.core.text import plain
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Raised
-from grader.core.wire.scripts import GIVEN
 from grader.testing.outcome import StudentFault
 from grader.worker.packages import is_installed
 
 _MOST = 20
 _LONGEST = 60
 _TOLD = 3
-_ABSENT = ("FileNotFoundError", "NotADirectoryError")
-_IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
-_MISSING_FILE = re.compile(r"No such file or directory: '(?:[^'\n]*/)?([^'/\n]{1,200})'")
 
 
 class Environment:
@@ -49,37 +42,14 @@ class Environment:
         on, `lacking` keeps only packages that the assignment lists.
         """
         if not raised.lacks:
-            return self._located(raised)
+            return raised
         if raised.lacks not in self._looked_up:
             self._looked_up[raised.lacks] = self._is_lacking(raised.lacks)
         lacks = raised.lacks if self._looked_up[raised.lacks] else ""
         kept = not asked or lacks in self._assignment.packages
         if lacks and kept and len(self.lacking) < _MOST:
             self.lacking[lacks] = None
-        return self._located(dataclasses.replace(raised, lacks=lacks), raised.lacks)
-
-    def _located(self, raised: Raised, module: str = "") -> Raised:
-        """Returns the exception; a remark says where a file that it misses was handed in."""
-        is_file = raised.kind in _ABSENT and GIVEN not in raised.message
-        missing = _MISSING_FILE.search(raised.message) if is_file else None
-        names = (f"{module}.py", module) if module else (missing[1],) if missing else ()
-        place = next((place for name in names if (place := self._place(name))), None)
-        if raised.remark or place is None:
-            return raised
-        why = "imports are" if module else "a path is"
-        folders = "adapters' folder and those above it" if module else "folder that was handed in"
-        said = f"It was handed in as {plain(place)}: {why} looked up from the {folders}."
-        return dataclasses.replace(raised, remark=said)
-
-    def _place(self, name: str) -> str | None:
-        """Returns the path of a file or folder of that name in the submission, if there is one."""
-        if name not in self._own_names:
-            return None
-        for folder, folders, files in os.walk(self._root):
-            folders.sort()
-            if name in folders or name in files:
-                return (Path(folder) / name).relative_to(self._root).as_posix()
-        return None
+        return dataclasses.replace(raised, lacks=lacks)
 
     def note_absent(self, names: Iterable[str], has_adapters: bool = True) -> None:
         """Keeps the packages that are really not installed.
@@ -111,19 +81,9 @@ class Environment:
 
     @property
     def absence(self) -> str:
-        """Returns a message in Python's words that names the absent modules.
-
-        Files of the assignment's folder may have been handed in one by one, without it.
-        """
+        """Returns a message in Python's words that names the absent modules."""
         names = " and ".join(repr(name) for name in self._absent[:_TOLD])
-        said = f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
-        given = self._assignment.root / "adapters.py"
-        imported = _IMPORTED.findall(given.read_text("utf-8")) if given.is_file() else ()
-        for name in (name for name in self._absent if name in imported):
-            of_it = {path.name for path in (self._assignment.root / name).glob("[!_]*.py")}
-            if files := sorted(of_it & self._own_names):
-                return f"{said}; a folder {name} should hold {several(files)}"
-        return said
+        return f"ModuleNotFoundError: No module named {names}: neither handed in nor installed"
 
     def spared(
         self, tests: tuple[Verdict, ...], cell_errors: Iterable[Raised]

@@ -100,8 +100,7 @@ def batch(
         ):
             say_what_was_found(discovery)
             if attribution is not None:
-                known = Store.read(out)
-                absent = absent_in_words(known, readable_settling(known))
+                absent = absent_in_words(readable_settling(Store.read(out)))
                 say_who_handed_in(attribution, absent)
             _say_what_is_left(opened)
             _grade(opened, pools, explain=not no_explain)

@@ -28,22 +28,7 @@ from grader.results.decisions.opening import aim, late_rule, open_settling, read
 from grader.results.decisions.settling import effects
 from grader.results.store import Store
 
-
-class _Moment(click.ParamType[datetime.datetime]):
-    """A date with a time, in the form of ISO 8601."""
-
-    name = "time"
-
-    def convert(self, value: Any, *_: object) -> datetime.datetime:
-        """Returns the date and time that a text gives."""
-        try:
-            datetime.time.fromisoformat(value[11:])  # a date alone would be its first second
-            return datetime.datetime.fromisoformat(value)
-        except ValueError:
-            raise click.BadParameter(f"{value!r} is not a time such as 2026-10-03T23:59") from None
-
-
-_MOMENT = _Moment()
+_MOMENT = click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M%z"])
 _FOLDER = click.pass_obj
 _PERSON = click.argument("person")
 _SUBMISSION = click.argument("submission")

@@ -7,22 +7,16 @@ import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import grader
 from grader.cli.options import PATH, assignment_option
-from grader.cli.preview import package_needs, print_package_needs
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.text import one_line
+from grader.intake.client import survey
 from grader.intake.discovery import discover
-
-if TYPE_CHECKING:
-    from grader.sandbox.probe import Attempt, ProbeResult
+from grader.reports.package_needs import needs_in_words
 
 _NOT_PROMISED = (
     "not promised here: this machine grants workers no file tree or processes of their own. They "
@@ -53,16 +47,17 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
     stopped. The command also prints the guarantees that this machine does not give. Exits with 1
     if a layer is missing or an attempt succeeds.
 
-    With SUBMISSIONS, prints the packages that these import, and which of them are not installed
-    here. It finds submissions as `grader batch` does. None of their code runs.
+    With SUBMISSIONS, prints the packages that these import and that are not installed here. It
+    finds submissions as `grader batch` does. None of their code runs.
     """
     if submissions:
         entries = discover(submissions, adapters).entries
         course = assignment_folder
         with contextlib.suppress(BadAssignment):
             course = find_assignment(assignment_folder).root
-        needs = package_needs(entries, course, adapters)
-        print_package_needs(needs, len(entries), Console())
+        imported = survey(entries, adapters) if entries else {}
+        for sentence in needs_in_words(imported, {path.stem for path in course.iterdir()}):
+            click.echo(sentence)
         return
     _try_the_machine()
 
@@ -70,55 +65,27 @@ def doctor(submissions: tuple[Path, ...], assignment_folder: Path, adapters: str
 def _try_the_machine() -> None:
     from grader.sandbox.probe import examine_confinement  # torch takes a second to load
 
-    console = Console()
-    with console.status("confining workers that try to get out ..."):
-        examination = examine_confinement()
+    click.echo("confining workers that try to get out ...", err=True)
+    examination = examine_confinement()
     machine = (
         f"grader {grader.__version__}, Python {platform.python_version()}, "
         f"torch {version('torch')}, {platform.system()} {platform.release()}"
     )
-    console.print(machine, highlight=False)
-    console.print(_layers(examination))
-    console.print(_attempts(examination))
-    if not all(attempt.promised for attempt in examination.attempts):
-        console.print(_NOT_PROMISED)
-    if examination.holds:
-        console.print("every layer holds")
-        return
-    console.print("a layer does not hold: grade strangers' code on a machine where all layers hold")
-    sys.exit(1)
-
-
-def _layers(examination: ProbeResult) -> Table:
-    table = Table("layer", "what it came to", title="layers", title_justify="left")
+    click.echo(f"{machine}\nlayers:")
     for layer, reached in sorted(examination.isolation.items()):
-        table.add_row(layer, Text(reached, style="red" if reached == "none" else "green"))
-    return table
-
-
-def _attempts(examination: ProbeResult) -> Table:
-    table = Table("layer", "attempt", "result", "", title="attempts", title_justify="left")
-    previous = ""
+        click.echo(f"    {layer:<16}{reached}")
+    click.echo("attempts:")
     for attempt in examination.attempts:
-        if previous and attempt.layer != previous:
-            table.add_section()
-        shown = attempt.layer if attempt.layer != previous else ""
-        previous = attempt.layer
-        table.add_row(shown, attempt.what, _result(attempt), _verdict(attempt))
+        done = "done" if attempt.succeeded else "stopped" if attempt.stopped else "refused"
+        said = "as it must be" if attempt.ok else "NOT as it must be"
+        said = said if attempt.promised else "not promised here"
+        click.echo(f"    {attempt.layer:<16}{attempt.what:<40} {done:<8} {said}")
         if not attempt.ok and attempt.detail:
-            table.add_row("", Text(one_line(attempt.detail)), "", "")
-    return table
-
-
-def _result(attempt: Attempt) -> str:
-    if attempt.succeeded:
-        return "done"
-    return "stopped" if attempt.stopped else "refused"
-
-
-def _verdict(attempt: Attempt) -> Text:
-    if not attempt.promised:
-        return Text("not promised here", style="yellow")
-    if attempt.ok:
-        return Text("as it must be", style="green")
-    return Text("NOT as it must be", style="bold red")
+            click.echo(f"        {one_line(attempt.detail)}")
+    if not all(attempt.promised for attempt in examination.attempts):
+        click.echo(_NOT_PROMISED)
+    if examination.holds:
+        click.echo("every layer holds")
+        return
+    click.echo("a layer does not hold: grade strangers' code on a machine where all layers hold")
+    sys.exit(1)

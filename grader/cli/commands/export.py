@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -120,8 +121,9 @@ def export(
         click.echo(exported.text.encode(), nl=False)
     else:
         refuse_results(output)
-        # A link stays.
-        write_whole(output.resolve() if output.is_file() else output, exported.text)
+        with contextlib.suppress(OSError):  # a link stays
+            output = output.resolve() if output.is_file() else output
+        write_whole(output, exported.text)
     for remark in exported.remarks:
         say(str(remark))
     sys.exit(int(any(remark.lost for remark in exported.remarks)))

@@ -10,17 +10,15 @@ from rich.console import Console
 
 from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
 from grader.core.explanation import LATE
-from grader.core.text import enumerated
-from grader.explain.mistakes.clusters import FILE as NAMES
+from grader.core.verdict import GradeStatus
 from grader.grading.options import Options
+from grader.reports.class_table import print_summary
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, write_report
-from grader.reports.suite_quality import exercises_of, in_words, print_tolerances, spreads
-from grader.reports.summary import print_summary
+from grader.reports.suite_quality import in_words, print_tolerances, spreads
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
-from grader.results.decisions.file import NAME as DECISIONS
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -78,15 +76,6 @@ def report(
     print_class(results, details)
     if written.changes is not None:
         click.echo(_changes_in_words(written.changes))
-    if against is not None:
-        absent = [
-            name
-            for name in (DECISIONS, NAMES)
-            if (against / name).is_file() and not (folder / name).exists()
-        ]
-        if absent:
-            said = f"{enumerated(absent)} of {against} do not count here: copy the files"
-            say(f"{said}, and tables they name; then: grader mistakes {shlex.quote(str(folder))}")
     print_next_steps(results, written)
 
 
@@ -95,19 +84,19 @@ def print_class(results: Results, details: bool) -> bool:
 
     Returns whether every submission got its grade.
     """
-    complete = print_summary(results, Console(), readable_settling(results), details=details)
+    found = print_summary(results, readable_settling(results), Console(), details=details)
     if details:
-        for line in in_words(exercises_of(results.grades()), spreads(results.grades())):
+        for line in in_words(found.suite.values(), spreads(results.grades())):
             click.echo(line)
-    return complete
+    return all(entry.status is not GradeStatus.NOT_GRADED for entry in found.entries)
 
 
-def readable_settling(results: Results) -> Settling | None:
-    """Returns the settled grades, or None while the decisions cannot be read."""
+def readable_settling(results: Results) -> Settling:
+    """Returns the settled grades, without decisions while these cannot be read."""
     try:
         return open_settling(results)
     except BadDecisions:
-        return None
+        return open_settling(results, are_read=False)
 
 
 def print_next_steps(results: Results, written: Report) -> None:

@@ -16,7 +16,6 @@ import click
 from grader.cli.options import (
     FILE,
     PATH,
-    Number,
     chosen_options,
     display_options,
     grading_options,
@@ -57,7 +56,7 @@ _PAGE_WIDTH = 100
 )
 @click.option(
     "--fail-under",
-    type=Number(0, 100),
+    type=click.FloatRange(0, 100),
     metavar="PERCENT",
     help="Exit with 1 if the score is below this share of the points.",
 )

@@ -162,8 +162,8 @@ class Raised:
     The innermost frame gives the `operands` of the expression that raised. If the call's arguments
     do not fit the function, the signature that the function `accepts` is there.
     `suggestion` is a name that may have been meant, and `lacks` a package that is not installed.
-    The judge adds the output `printed` just before. Where it knows the cause better, it adds a
-    `remark`. Where a name is missing, it adds the code that was `not_run` and may have defined it.
+    The judge adds the output `printed` just before. Where a name is missing, it adds the code that
+    was `not_run` and may have defined it.
     """
 
     kind: Name
@@ -175,7 +175,6 @@ class Raised:
     suggestion: Name = ""
     lacks: Name = ""
     printed: str = field(default="", metadata=KEPT_HERE)
-    remark: str = field(default="", metadata=KEPT_HERE)
     not_run: str = field(default="", metadata=KEPT_HERE)
 
 

@@ -61,7 +61,7 @@ def fault_of(raised: Raised, adapter: str, call: Call | None = None) -> StudentF
     if raised.missing:
         place = plain(f" ({last.file}:{last.line}: {last.source})") if last else ""
         return StudentFault(Status.MISSING, f"{adapter} is not implemented yet{place}", where)
-    explanation = None if raised.remark else explanation_of(raised)
+    explanation = explanation_of(raised)
     told = "\n".join(_lines_of(raised, explanation, call))
     settled = explanation is not None and explanation.settles
     return StudentFault(Status.ERROR, told, where, settled)
@@ -79,9 +79,8 @@ def _lines_of(raised: Raised, explanation: Explanation | None, call: Call | None
     place = f"{plain(last.file)}:{last.line}" if last else ""
     yield _headline(raised, text) + (f" ({place})" if place else "")
     yield from _source(raised)
-    sentence = raised.remark or (explanation.sentence if explanation else "")
-    if sentence:
-        yield plain(sentence)
+    if explanation is not None and explanation.sentence:
+        yield plain(explanation.sentence)
     if raised.not_run:
         yield plain(raised.not_run)
     if call is not None:

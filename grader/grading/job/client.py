@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import select
 import signal
-import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssignment, Settings
 from grader.core.explanation import Words
-from grader.core.names import CPU
 from grader.core.points import WISH
 from grader.core.processes import signal_name
 from grader.core.verdict import Grade, Status, Verdict
@@ -47,30 +43,6 @@ _LONGEST_LINE = 64 << 20
 
 class JobLost(Exception):
     """A job's process that ended or does not answer; the text says which."""
-
-
-@contextlib.contextmanager
-def turn_on(device: str) -> Iterator[None]:
-    """Waits until no other job of this user on this machine works on the device.
-
-    Raises:
-        JobLost: if the device's lock cannot be opened.
-    """
-    if device == CPU:
-        yield
-        return
-    # Other users write to that folder too: a link in the lock's place is not followed.
-    place = Path(tempfile.gettempdir()) / f"grader.{os.getuid()}.{device.replace(':', '-')}.lock"
-    try:
-        lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        why = f"{place} cannot be opened ({error.strerror}): remove it"
-        raise JobLost(f"nobody knows whose turn it is on {device}: {why}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 class JobClient:
@@ -108,29 +80,26 @@ class JobClient:
     def grade(self, task: Task, follow: Follow | None = None) -> Grade:
         """Returns the grade of a submission; `follow` is given each verdict when it is reached.
 
-        The time to wait for the device is not the submission's.
-
         Raises:
             JobLost: if the judge ended, or does not answer.
             BadAssignment: if the assignment's tests cannot be run.
         """
         self._become(Role.JUDGE)
-        with turn_on(self._settings.device):
-            self._send({"follow": follow is not None} | task.without_people.as_json())
-            seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
-            deadline = time.monotonic() + seconds
-            while True:
-                reply = self._receive(seconds, deadline)
-                if "ended" in reply:
-                    self._role = None
-                    raise JobLost(f"the judge was lost: it ended{_code_in_words(reply['ended'])}")
-                if "grade" in reply:
-                    try:
-                        return Grade.from_json(reply["grade"])
-                    except (LookupError, TypeError, ValueError) as error:
-                        raise self._lost(f"its grade cannot be read ({error})") from error
-                if follow is not None:
-                    follow(read(Verdict, reply["verdict"]))
+        self._send({"follow": follow is not None} | task.without_people.as_json())
+        seconds = WALL_FACTOR * self._settings.timeout + OWN_SECONDS
+        deadline = time.monotonic() + seconds
+        while True:
+            reply = self._receive(seconds, deadline)
+            if "ended" in reply:
+                self._role = None
+                raise JobLost(f"the judge was lost: it ended{_code_in_words(reply['ended'])}")
+            if "grade" in reply:
+                try:
+                    return Grade.from_json(reply["grade"])
+                except (LookupError, TypeError, ValueError) as error:
+                    raise self._lost(f"its grade cannot be read ({error})") from error
+            if follow is not None:
+                follow(read(Verdict, reply["verdict"]))
 
     def explain(self, entry: Entry, grade: Grade) -> Words:
         """Returns the words for a submission with this grade.
@@ -152,19 +121,16 @@ class JobClient:
         seconds = EXPLAINING_WALL_FACTOR * self._settings.explain_seconds
         try:
             self._become(Role.EXPLAINER)
-            with turn_on(self._settings.device):
-                self._send(job)
-                deadline = time.monotonic() + seconds + _GRACE_SECONDS
-                while "explained" not in (
-                    reply := self._receive(seconds, deadline, is_patient=True)
-                ):
-                    if "ended" in reply:
-                        self._role = None
-                        why = f"the explainer was lost: it ended{_code_in_words(reply['ended'])}"
-                        return replace(words, missing=why)
-                    if not reply:
-                        return replace(words, missing=self._stopped(seconds))
-                    words = Words.from_json(reply["words"])
+            self._send(job)
+            deadline = time.monotonic() + seconds + _GRACE_SECONDS
+            while "explained" not in (reply := self._receive(seconds, deadline, is_patient=True)):
+                if "ended" in reply:
+                    self._role = None
+                    why = f"the explainer was lost: it ended{_code_in_words(reply['ended'])}"
+                    return replace(words, missing=why)
+                if not reply:
+                    return replace(words, missing=self._stopped(seconds))
+                words = Words.from_json(reply["words"])
         except JobLost as lost:
             return replace(words, missing=str(lost))
         except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:

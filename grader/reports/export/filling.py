@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.core.submission import Author
-from grader.core.text import plain
+from grader.core.text import plain, points
 from grader.reports.export.scores import (
     ClassScores,
     Export,
@@ -25,8 +25,6 @@ from grader.reports.export.sheet import (
     NoRow,
     PersonRow,
     Sheet,
-    figure,
-    number_in,
 )
 
 
@@ -194,7 +192,6 @@ _KEPT = (_LOCKED, _ABOVE, _WORDS, _POINTS, _EXCUSED)
 def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
     """Returns the file with the points of the class filled in, and remarks."""
     placement = place(form.rows, scores)
-    decimal = decimal_of(form.sheet)
     kept: dict[str, list[str]] = {reason: [] for reason in _KEPT}
     filled = 0
     for row in form.rows:
@@ -210,9 +207,9 @@ def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
             for target in form.targets if form.excused else ():
                 form.sheet.put(row.number, target.column, form.excused or "")
         elif score is not None and score.total is not None:
-            left, above = _put(form, row.number, score, choices, decimal)
+            left, above = _put(form, row.number, score, choices)
             kept[_LOCKED] += [f"{row.label}: excused from {title}" for title in left]
-            kept[_ABOVE] += [f"{row.label}: {points}" for points in above]
+            kept[_ABOVE] += [f"{row.label}: {one}" for one in above]
             filled += not above
             if form.feedback is not None and not _put_words(form, row.number, score):
                 kept[_WORDS].append(row.label)
@@ -227,23 +224,8 @@ def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
     return Export(str(form.sheet), said)
 
 
-def decimal_of(sheet: Sheet) -> str:
-    """Returns the file's decimal mark, from its own numbers or else from its separator."""
-    found = {
-        mark
-        for number in range(1, len(sheet))
-        for cell in sheet.row(number)
-        if number_in(cell) is not None
-        for mark in ".,"
-        if mark in cell
-    }
-    if len(found) == 1:
-        return found.pop()
-    return "," if sheet.separator == ";" and not found else "."
-
-
 def _put(
-    form: FillableSheet, row: int, score: Score, choices: Choices, decimal: str
+    form: FillableSheet, row: int, score: Score, choices: Choices
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Fills in a person's points; returns the columns and the points that it leaves out.
 
@@ -251,15 +233,15 @@ def _put(
     """
     left, above = [], []
     for target in form.targets:
-        points = target.points(score)
+        got = target.points(score)
         if form.is_excused(row, target):
             left.append(target.title)
-        elif points is not None:
-            number = figure(points.scaled(target.possible if choices.scale else None))
+        elif got is not None:
+            number = points(got.scaled(target.possible if choices.scale else None))
             if form.capped and target.possible and float(number) > target.possible:
-                above.append(f"{number} of {figure(target.possible)}")
+                above.append(f"{number} of {points(target.possible)}")
             else:
-                form.sheet.put(row, target.column, number.replace(".", decimal))
+                form.sheet.put(row, target.column, number)
     return left, above
 
 
@@ -307,7 +289,7 @@ def _about_targets(form: FillableSheet, choices: Choices, filled: int) -> Iterat
         if target.is_scaled:
             assert target.possible is not None
             assert target.ours is not None
-            ours, theirs = figure(target.ours), figure(target.possible)
+            ours, theirs = points(target.ours), points(target.possible)
             what = (
                 f"scaled from {ours} to {theirs} points"
                 if choices.scale

@@ -59,7 +59,7 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
         return {"version": _VERSION, "status": "error", "max_score": 0, "tests": [test]}
     exercises = standings(grade)
     unit = max(_POINT, -(-hundredths(grade.max_score) // _MOST_TESTS))
-    whole = _passes(exercises, grade, unit)
+    passes = _passes(exercises, unit)
     readable = grade.status is GradeStatus.GRADED
     found = causes_of(grade.tests)
     told = {name: feedback(own, found) for name, own in by_exercise(grade.tests).items()}
@@ -67,7 +67,7 @@ def classroom_result(grade: Grade) -> dict[str, Any]:
     for each in exercises:
         why = (told[each.exercise] if readable else grade.message) or ""
         why = one_line(why, min(_LONGEST_MESSAGE, _ALL_MESSAGES // len(exercises)))
-        tests += _units(each, why, unit, whole[each.exercise])
+        tests += _units(each, why, unit, passes[each.exercise])
     passed = all(test["status"] == "pass" for test in tests)
     status = "pass" if passed else "fail"
     return {"version": _VERSION, "status": status, "max_score": grade.max_score, "tests": tests}
@@ -99,27 +99,21 @@ def _units(
             yield _test(name, "fail", score)
 
 
-def _passes(exercises: Sequence[ExerciseStanding], grade: Grade, unit: int) -> dict[str, int]:
-    """Returns how many tests of each exercise pass: whole points, then the largest remainders.
+def _passes(exercises: Sequence[ExerciseStanding], unit: int) -> dict[str, int]:
+    """Returns how many tests of each exercise pass: together, the points that are reached.
 
     The last test of an exercise without full points never passes.
     """
-    earned = {each.exercise: hundredths(each.score) for each in exercises}
-    whole = {exercise: score // unit for exercise, score in earned.items()}
-    begun = {exercise: score % unit for exercise, score in earned.items()}
-    total = sum(_number(each, unit) for each in exercises)
+    passes: dict[str, int] = {}
+    reached = 0
     for each in exercises:
-        if each.telling is None and each.score >= each.max_score:
-            whole[each.exercise] = _number(each, unit)
-            begun[each.exercise] = 0
-    share = grade.score / grade.max_score if grade.max_score > 0 else 1.0
-    missing = round(total * share) - sum(whole.values())
-    for each in sorted(exercises, key=lambda each: -begun[each.exercise]):
-        is_last = whole[each.exercise] + 1 >= _number(each, unit)
-        if missing > 0 and begun[each.exercise] and not is_last:
-            whole[each.exercise] += 1
-            missing -= 1
-    return whole
+        score, worth = hundredths(each.score), hundredths(each.max_score)
+        reached += score
+        number, due = _number(each, unit), reached // unit - sum(passes.values())
+        is_full = score >= worth and (worth > 0 or each.telling is None)
+        most = min(number - 1, -(-score // unit))
+        passes[each.exercise] = number if is_full else max(min(due, most), 0)
+    return passes
 
 
 def _number(exercise: ExerciseStanding, unit: int) -> int:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from grader.core.submission import Author
-from grader.core.text import points
 from grader.intake.entry import normalised
 from grader.reports.export.scores import ExportRefused
 
@@ -27,11 +26,6 @@ _INNER_FORMULA = re.compile(
     r"""(?!\A)([;\t\r\n|][ "']*)(?=[=@＝＋－＠]|[+-](?!\d[\d.,]*(?: [a-z]|\Z)))"""
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-def figure(number: float, decimal: str = ".") -> str:
-    """Returns points with at most two decimals, the precision that Canvas compares."""
-    return points(number).replace(".", decimal)
 
 
 def number_in(cell: str) -> float | None:

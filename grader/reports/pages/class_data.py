@@ -61,7 +61,8 @@ class ClassEntry:
     """One submission in the list of the class; its status is NOT_GRADED if a test was not judged.
 
     `short` is the first cause, and `phrases` are the first few in words. `score` holds the final
-    points and `machine` the tests' points; `changed` says why they differ. `marks` are labels, for
+    points, `finals` those of all its people, and `machine` the tests' points; `changed` says why
+    they differ. `marks` are labels, for
     example "excused". `counts` is False if another submission is taken instead, or all people are
     excused. `is_settled` is True if a decision concerns it. `keys` are its people with an id or an
     e-mail address.
@@ -77,6 +78,7 @@ class ClassEntry:
     phrases: tuple[str, ...]
     people: str
     late: bool
+    finals: tuple[float, ...] = ()
     machine: float = 0.0
     changed: str = ""
     marks: tuple[str, ...] = ()
@@ -89,6 +91,14 @@ class ClassEntry:
     def called(self) -> str:
         """Returns the names of the people, or the submission's if nobody is known."""
         return self.people or self.name
+
+    @property
+    def is_changed(self) -> bool:
+        """Returns whether somebody's points are not those of the tests."""
+        if not self.finals:
+            return bool(self.marks)
+        is_decided = self.status is GradeStatus.NOT_GRADED
+        return is_decided or any(final != self.machine for final in self.finals)
 
     @property
     def has_score(self) -> bool:
@@ -145,8 +155,8 @@ class ClassData:
 
     @property
     def scores(self) -> list[float]:
-        """Returns the scores of the graded submissions that count."""
-        return [entry.score for entry in self.entries if entry.has_score]
+        """Returns the final points of the people of graded submissions that count."""
+        return [final for entry in self.entries if entry.has_score for final in entry.finals]
 
     def columns(self, kinds: Sequence[ProblemCount]) -> dict[str, Any]:
         """Returns the class by columns for the page's script: arrays repeat no field names."""
@@ -198,6 +208,7 @@ def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settleme
         phrases=tuple(one_line(said, _LONGEST_WORDS) for said in graded.phrases),
         people=one_line(people, _LONGEST_WORDS),
         late=any(one.late for one in settled),
+        finals=tuple(one.final for one in settled if one.final is not None),
         machine=points_of(own.machine) if own and own.machine is not None else final,
         changed=one_line("; ".join(changes), _LONGEST_CHANGES),
         marks=tuple(_marks(settled)),

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from grader.core.points import hundredths
 from grader.core.text import one_line
@@ -83,7 +82,7 @@ def class_page(
         late=any(entry.late for entry in found.entries),
         notes=by_words((found.entries[place], note) for place, note in found.notes),
         failed_tests=found.failed_tests(),
-        absentees=absent_in_words(results, settling),
+        absentees=absent_in_words(settling),
         most=most,
         spread=_spread(found.scores, most),
         histogram=histogram[:_BINS],
@@ -97,17 +96,13 @@ def class_page(
     )
 
 
-def _spread(scores: Sequence[float], most: float) -> dict[str, Any]:
+def _spread(scores: Sequence[float], most: float) -> dict[str, float]:
     """Returns the scores of a class in a few numbers; none if there are no scores."""
     if not scores:
         return {}
-    spread = scores if len(scores) > 1 else [*scores, *scores]  # two are the fewest with quartiles
-    low, _, high = statistics.quantiles(spread, n=4, method="inclusive")
     return {
         "mean": statistics.fmean(scores),
         "median": statistics.median(scores),
-        "deviation": statistics.stdev(spread),
-        "quartiles": (low, high),
         "full": sum(score >= most for score in scores),
     }
 

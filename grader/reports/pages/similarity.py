@@ -42,15 +42,15 @@ CodeLine = tuple[int, str, bool]
 
 def pair_page(assignment: str, found: SideBySide, redacted: Redacted) -> str:
     """Returns the page of a pair; `redacted` is applied to the texts of both submissions."""
-    sides = zip("ab", (found.one, found.other), found.sources, found.lines, strict=True)
+    sides = zip("ab", (found.one, found.other), found.lines, strict=True)
     return render(
         "pair.html.jinja",
         assets=assets(_STYLES, _SCRIPTS),
         assignment=one_line(assignment),
         found=found,
         columns=[
-            (side, one_line(one.name, 80), *_files(sources, shared, redacted))
-            for side, one, sources, shared in sides
+            (side, one_line(one.name, 80), *_files(one.sources, shared, redacted))
+            for side, one, shared in sides
         ],
     )
 

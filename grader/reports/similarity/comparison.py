@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +19,7 @@ from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
 from grader.reports.similarity.sources import (
     ComparedSources,
-    Numbers,
     Pair,
-    Ranking,
     SourcesClient,
     lines_of,
     ranked,
@@ -36,26 +33,25 @@ _HANDED_OUT = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
 _ADAPTERS = "adapters.py"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """A submission of the class, or other code to compare with: its label and its origin.
+    """A submission of the class, or other code to compare with: its label, origin and code.
 
     `origin` is "" for the class's own submissions.
     """
 
     name: str
     origin: str
-    entry: Entry
+    sources: ComparedSources
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SideBySide:
     """A pair with its code, and the lines of each that hold rare code of both."""
 
     pair: Pair
     one: Compared
     other: Compared
-    sources: tuple[ComparedSources, ComparedSources]
     lines: tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]
 
 
@@ -74,24 +70,8 @@ class SimilarPairs:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Collection:
-    """The submissions to compare, and the remarks on those that are left out.
-
-    With a `mask`, the class's numbers stand for names.
-    """
-
-    mask: Mask | None
-    found: list[Compared] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    def add(self, entries: Iterable[Entry], origin: str) -> None:
-        """Adds submissions of the class, or those of an origin."""
-        self.found += [Compared(self.label(entry.name), origin, entry) for entry in entries]
-
-    def label(self, name: str) -> str:
-        """Returns the label of a submission."""
-        return self.mask.labels[name] if self.mask else name
+# Code to compare: its label, its origin, and where it lies.
+_Wanted = tuple[str, str, Entry]
 
 
 def compare(
@@ -102,7 +82,7 @@ def compare(
     given: Sequence[Path] = (),
     most: int = 30,
     mask: Mask | None = None,
-    advance: Callable[[int], None] | None = None,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> SimilarPairs:
     """Compares the submissions of a class with each other, `others` and `repositories`.
 
@@ -114,36 +94,39 @@ def compare(
         Refusal: if the class's submissions are gone, or a named path does not exist.
         StoreError: if results cannot be read.
     """
-    collection = Collection(mask)
-    _add_class(collection, results)
+    remarks: list[str] = []
+    wanted = _of_class(results, mask.labels.__getitem__ if mask else str, remarks)
     for other in others:
-        _add_others(collection, other)
-    for repository in repositories:
-        name = repository.resolve().name or str(repository)
-        collection.found.append(Compared(name, "repository", single(repository)))
-    return _compared(collection, assignment, given, most, advance)
-
-
-def _compared(
-    collection: Collection,
-    assignment: Assignment,
-    given: Sequence[Path],
-    most: int,
-    advance: Callable[[int], None] | None,
-) -> SimilarPairs:
-    handed_out = [assignment.root / part for part in _HANDED_OUT]
-    entries = [single(path) for path in (*filter(Path.exists, handed_out), *given)]
+        wanted += _of_others(other, wanted, remarks)
+    for path in repositories:
+        wanted.append((path.resolve().name or str(path), "repository", single(path)))
+    handed_out = [path for part in _HANDED_OUT if (path := assignment.root / part).exists()]
+    found: list[Compared] = []
+    unread: list[str] = []
     with SourcesClient() as client:
-        known = [_known(client, entry) for entry in entries]
+        known = [_known(client, single(path)) for path in (*handed_out, *given)]
         digests = frozenset(file.digest for one in known for file in one.files)
-        common = np.unique(np.concatenate([*(one.prints for one in known), np.empty(0, np.int64)]))
-        read, prints = _read_all(client, collection, digests, advance)
-        own = sum(not one.origin for one in read)
-        ranking = ranked(prints, own, common, most)
-        pairs = [*_side_by_side(client, read, digests, ranking)]
+        for name, origin, entry in wanted:
+            try:
+                found.append(Compared(name, origin, _read(client, entry, digests)))
+            except Unreadable:
+                unread.append(name)
+            advance(len(wanted))
+    if unread:
+        remarks.append(f"could not be read, and not compared: {several(unread)}")
+    common = np.unique(np.concatenate([*(one.prints for one in known), np.empty(0, np.int64)]))
+    own = sum(not one.origin for one in found)
+    ranking = ranked([one.sources.prints for one in found], own, common, most)
+    pairs = tuple(_side_by_side(pair, found, ranking.rare) for pair in ranking.pairs)
     usual = statistics.median(ranking.nearest) if ranking.nearest else 0.0
-    remarks = tuple(collection.remarks)
-    return SimilarPairs(tuple(pairs), usual, own, len(read) - own, remarks)
+    return SimilarPairs(pairs, usual, own, len(found) - own, tuple(remarks))
+
+
+def _side_by_side(pair: Pair, found: Sequence[Compared], rare: frozenset[int]) -> SideBySide:
+    one, other = found[pair.one], found[pair.other]
+    shared = rare & {*one.sources.prints.tolist()} & {*other.sources.prints.tolist()}
+    lines = lines_of(one.sources, shared), lines_of(other.sources, shared)
+    return SideBySide(pair, one, other, lines)
 
 
 def _known(client: SourcesClient, entry: Entry) -> ComparedSources:
@@ -158,21 +141,20 @@ def _known(client: SourcesClient, entry: Entry) -> ComparedSources:
         raise Refusal(f"{entry.path}: {error}") from error
 
 
-def _add_class(collection: Collection, results: Results) -> None:
+def _of_class(results: Results, label: Callable[[str], str], remarks: list[str]) -> list[_Wanted]:
     names = {*results.submissions()}
     try:
-        there = _entries(results)
+        there = {entry.name: entry for entry in _entries(results) if entry.name in names}
     except NothingToGrade as error:
         raise Refusal(
             f"the submissions of {results.folder} are no longer where they were graded: {error}"
         ) from error
-    collection.add((entry for entry in there if entry.name in names), "")
-    lacking = names - {entry.name for entry in there}
-    if gone := sorted(map(collection.label, lacking)):
-        collection.remarks.append(f"gone since they were graded, and not compared: {several(gone)}")
+    if gone := sorted(map(label, names - there.keys())):
+        remarks.append(f"gone since they were graded, and not compared: {several(gone)}")
+    return [(label(name), "", entry) for name, entry in there.items()]
 
 
-def _add_others(collection: Collection, folder: Path) -> None:
+def _of_others(folder: Path, known: Sequence[_Wanted], remarks: list[str]) -> list[_Wanted]:
     try:
         is_results, is_there = (folder / FILE).exists(), folder.exists()
     except OSError as error:
@@ -188,11 +170,11 @@ def _add_others(collection: Collection, folder: Path) -> None:
                 f"as its submissions are no longer where they were graded ({error}): name the "
                 "folder or download that they are in now"
             )
-        collection.remarks.append(f"{folder} was not compared, {why}")
-        return
-    own = {(one.entry.path, one.entry.pieces) for one in collection.found}
-    others = (entry for entry in there if (entry.path, entry.pieces) not in own)
-    collection.add(others, folder.resolve().name or str(folder))
+        remarks.append(f"{folder} was not compared, {why}")
+        return []
+    own = {(entry.path, entry.pieces) for *_, entry in known}
+    origin = folder.resolve().name or str(folder)
+    return [(one.name, origin, one) for one in there if (one.path, one.pieces) not in own]
 
 
 def _entries(results: Results) -> Sequence[Entry]:
@@ -201,61 +183,11 @@ def _entries(results: Results) -> Sequence[Entry]:
     return discover([Path(path) for path in results.paths()], adapters, results.folder).entries
 
 
-def _read_all(
-    client: SourcesClient,
-    collection: Collection,
-    digests: frozenset[str],
-    advance: Callable[[int], None] | None,
-) -> tuple[list[Compared], list[Numbers]]:
-    """Returns what can be read, with its fingerprints."""
-    read: list[Compared] = []
-    prints: list[Numbers] = []
-    unread: list[str] = []
-    for one in collection.found:
-        try:
-            sources = _read(client, one.entry, digests)
-        except Unreadable:
-            unread.append(one.name)
-        else:
-            read.append(one)
-            prints.append(sources.prints)
-        if advance is not None:
-            advance(len(collection.found))
-    if unread:
-        collection.remarks.append(f"could not be read, and not compared: {several(unread)}")
-    return read, prints
-
-
-def _side_by_side(
-    client: SourcesClient,
-    found: Sequence[Compared],
-    digests: frozenset[str],
-    ranking: Ranking,
-) -> Iterator[SideBySide]:
-    """Yields the pairs with their code; a submission in them is read once more, with its texts."""
-    shown = {place for pair in ranking.pairs for place in (pair.one, pair.other)}
-    texts: dict[int, ComparedSources] = {}
-    for place in sorted(shown):
-        # One that is gone meanwhile, or late this time, is shown without code.
-        texts[place] = ComparedSources()
-        with contextlib.suppress(Unreadable):
-            texts[place] = _read(client, found[place].entry, digests, texts=True)
-    for pair in ranking.pairs:
-        sources = texts[pair.one], texts[pair.other]
-        one, other = sources
-        shared = ranking.rare & {*one.prints.tolist()} & {*other.prints.tolist()}
-        lines = lines_of(one, shared), lines_of(other, shared)
-        yield SideBySide(pair, found[pair.one], found[pair.other], sources, lines)
-
-
 def _read(
-    client: SourcesClient,
-    entry: Entry,
-    given: frozenset[str] = frozenset(),
-    texts: bool = False,
+    client: SourcesClient, entry: Entry, given: frozenset[str] = frozenset()
 ) -> ComparedSources:
     try:
         with new_scratch() as into:
-            return client.read(entry, into, given, texts)
+            return client.read(entry, into, given)
     except (CopyFailed, OSError) as error:
         raise Refusal(f"nothing can be compared: {error}") from error

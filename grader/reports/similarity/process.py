@@ -1,7 +1,7 @@
 """The process that unpacks and parses the code of submissions, which may be hostile.
 
 It is the intake's process with another task. An order holds an entry, an empty folder for its copy,
-the digests of the handed-out files, and whether to return the texts.
+and the digests of the handed-out files.
 
 Programs become sequences of tokens that renaming, layout and comments do not change.
 
@@ -159,10 +159,10 @@ def main(descriptor: int, parent: int, bounds: Bounds) -> None:
 
 def _outcome(order: Mapping[str, Any]) -> dict[str, Any]:
     folder = copied(Entry.from_json(order["entry"]), Path(order["into"]))
-    return {"files": _read(folder, frozenset(order["given"]), bool(order["texts"]))}
+    return {"files": _read(folder, frozenset(order["given"]))}
 
 
-def _read(folder: Path, given: frozenset[str], with_texts: bool) -> Any:
+def _read(folder: Path, given: frozenset[str]) -> Any:
     """Returns the code in a folder without handed-out files, up to the bounds."""
     chosen: list[tuple[str, str, str]] = []
     left = MOST_CHARACTERS
@@ -177,7 +177,7 @@ def _read(folder: Path, given: frozenset[str], with_texts: bool) -> Any:
     for (name, digest, text), own in zip(chosen, found, strict=True):
         prints = [[_hash(w), first, last] for w, first, last in windows(own[:room], LENGTH)]
         room -= min(len(own), room)
-        files.append((name, digest, text if with_texts else "", prints))
+        files.append((name, digest, text, prints))
     return files
 
 

@@ -27,17 +27,14 @@ _LONGEST_NAME = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedFile:
-    """One file: its name, a digest of its text, its fingerprints with their first and last lines.
-
-    The text is "" unless the order asks for it.
-    """
+    """One file: its name, a digest and the text, its fingerprints with first and last lines."""
 
     name: str
     digest: str
     prints: Numbers
     first: Numbers
     last: Numbers
-    text: str = ""
+    text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,9 +78,7 @@ class SourcesClient(IntakeClient):
     def __init__(self) -> None:
         super().__init__(READING_BOUNDS)
 
-    def read(
-        self, entry: Entry, into: Path, given: Collection[str] = (), texts: bool = False
-    ) -> ComparedSources:
+    def read(self, entry: Entry, into: Path, given: Collection[str] = ()) -> ComparedSources:
         """Returns the code of a submission, after a copy of it into the empty folder `into`.
 
         Files whose digests are in `given` are left out.
@@ -92,7 +87,7 @@ class SourcesClient(IntakeClient):
             Unreadable: if the submission has no readable code, or exceeds the reading bounds.
             CopyFailed: if the copy cannot be written, or the process cannot start.
         """
-        order = {"given": sorted(given), "texts": texts}
+        order = {"given": sorted(given)}
         return self._asked(entry, into, order, "files", ComparedSources.from_json)
 
 

@@ -153,10 +153,8 @@ def _masked_names(settling: Settling, mask: Mask) -> dict[Author, Author]:
 _People = dict[str, tuple[Author, ...]]
 
 
-def open_settling(
-    results: Results, file: Path | None = None, start: Path | None = None
-) -> Settling:
-    """Returns the settling of a class by the decisions in a file, by default that of its folder.
+def open_settling(results: Results, start: Path | None = None, are_read: bool = True) -> Settling:
+    """Returns the settling of a class by the decisions in its folder, if they `are_read`.
 
     The late rule comes from the assignment that `start`, by default the current folder, lies in. If
     that is not the assignment of these grades, the late rule is the one stored by the batch.
@@ -167,15 +165,12 @@ def open_settling(
         StoreError: if the results cannot be read.
     """
     if isinstance(results, AnonymousResults):
-        return masked(open_settling(results.named, file, start), results.mask)
-    if file is not None and not file.is_file():
-        raise BadDecisions(f"{file} cannot be found: name the file of decisions")
+        return masked(open_settling(results.named, start, are_read), results.mask)
     known = ClassList(results)
-    decisions = _aimed(read_decisions(file or results.folder / NAME), known)
+    decisions = _aimed(read_decisions(results.folder / NAME) if are_read else (), known)
     rule = late_rule(results, start or Path())
-    beside = (file or results.folder / NAME).parent
     people, handed_in, taken = _people(decisions, known, results.people.authors)
-    times, timed_by = _times(decisions, known, results, handed_in, rule, beside)
+    times, timed_by = _times(decisions, known, results, handed_in, rule)
     unsure = results.people.unsure
     there = {person for own in (*people.values(), *handed_in.values()) for person in own}
     known_to_be = (results.people.authors.get(name, ()) for name in handed_in if name not in unsure)
@@ -277,7 +272,6 @@ def _times(
     results: Results,
     handed_in: _People,
     rule: LateRule | None,
-    beside: Path,
 ) -> tuple[dict[str, datetime.datetime], dict[str, str]]:
     """Returns the time of each submission: decided, or else from a table, or else from a platform.
 
@@ -286,7 +280,7 @@ def _times(
     found: list[tuple[Whom, tuple[datetime.datetime, str]]] = []
     for one in decisions:
         if one.kind is Kind.TIMES:
-            times_of_all = read_times(beside / one.table, known).times
+            times_of_all = read_times(results.folder / one.table, known).times
             found += [(whom, (at, one.source)) for whom, at in times_of_all]
     found += [(one.whom, (one.at, one.source)) for one in decisions if one.at]
     named = {Whom(name): [name] for name in handed_in}

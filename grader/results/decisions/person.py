@@ -70,7 +70,7 @@ class _Exercise:
     scale: Fraction = Fraction(1)
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
-    decided: dict[str, Fraction] = field(default_factory=dict)
+    decided: dict[str, int] = field(default_factory=dict)
 
     @property
     def settled(self) -> ExercisePoints:
@@ -107,22 +107,18 @@ class _Exercise:
     def with_tests_at(self, points: int, tests: frozenset[str]) -> int:
         """Returns the exercise's points after some of its tests are set to `points`.
 
-        Points that these tests lost may have been carried back already, and are not given twice.
-        The exercise gets more than its worth only if the tests are given more than theirs, or are
-        a bonus. A later decision about a test replaces an earlier one. A test that is taken out
-        gives nothing, and the others carry its points.
+        Points that these tests lost may have been carried back already, and are not given twice:
+        the exercise gets more than its worth only if the tests are given more than theirs. A test
+        that is taken out gives nothing, and the others carry its points.
         """
-        own = [test for test in self.tests if test.id in tests]
-        more, most = Fraction(), Fraction(max(self.worth, self.points))
-        for test in own:
-            share = Fraction(worth([test]), worth(own)) if worth(own) else Fraction(1, len(own))
-            before = self.decided.get(test.id, Fraction(earned([test])))
-            now = self.decided[test.id] = points * share
-            is_bonus = test.id in self.bonus
-            scale = Fraction(is_bonus) if test.id in self.taken_out | self.bonus else self.scale
-            more += scale * (now - before)
-            most += scale * max(now - worth([test]), Fraction()) + is_bonus * worth([test])
-        return min(self.points + _rounded(more), _rounded(most))
+        own = [test for test in self.tests if test.id in tests - self.taken_out]
+        before = sum(self.decided.pop(test.id, earned([test])) for test in own)
+        self.decided |= dict(zip([t.id for t in own], [points, *[0] * len(own)], strict=False))
+        scale = self.scale if self.bonus.isdisjoint(tests) else Fraction(1)
+        most = Fraction(max(self.worth, self.points)) + scale * max(points - worth(own), 0)
+        if not self.bonus.isdisjoint(tests):
+            most += worth(own)
+        return min(self.points + _rounded(scale * (points - before)), _rounded(most))
 
 
 class PersonsPoints:

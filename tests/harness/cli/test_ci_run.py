@@ -69,7 +69,6 @@ def test_pytest_options_in_the_environment_change_nothing(grader, tiny, half, mo
     "arguments",
     [
         ["--fail-under", "101"],
-        ["--fail-under", "nan"],
         ["--format", "html"],
         ["--exercise", "run_nothing"],
     ],

@@ -90,10 +90,7 @@ def test_details_list_the_tests_that_may_be_faulty(tmp_path):
 
 
 def test_changes_since_an_earlier_batch_are_counted(tmp_path):
-    """One submission went up, one down, one stayed; one is new, one gone, one graded once only.
-
-    Decisions of the earlier batch do not count in the other one, which is said.
-    """
+    """One submission went up, one down, one stayed; one is new, one gone, one graded once only."""
     old, new = tmp_path / "old", tmp_path / "new"
     a_batch(
         old,
@@ -110,16 +107,6 @@ def test_changes_since_an_earlier_batch_are_counted(tmp_path):
         "1 up, 1 down, 1 with the same score, 1 graded in one batch only, 1 new, "
         "1 only in the earlier batch\n"
     ) in done.stdout
-    assert "decisions" not in done.stderr
-    (old / "decisions.toml").write_text("")
-    said = f"decisions.toml of {old} do not count here: copy the files, and tables they name"
-    assert said in grader_here("report", new, "--against", old).stderr
-    (old / "mistakes.toml").write_text("")
-    said = f"decisions.toml and mistakes.toml of {old} do not count here"
-    assert said in grader_here("report", new, "--against", old).stderr
-    (new / "decisions.toml").write_text("")
-    said = f"mistakes.toml of {old} do not count here"
-    assert f"\n{said}" in f"\n{grader_here('report', new, '--against', old).stderr}"
     same = grader_here("report", new, "--against", new).stdout
     assert "0 up, 0 down, 5 with the same score\n" in same
 

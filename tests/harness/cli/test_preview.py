@@ -3,18 +3,11 @@
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from grader.cli.preview import (
-    package_needs,
-    print_package_needs,
-    say_what_was_found,
-    say_who_handed_in,
-)
+from grader.cli.preview import say_what_was_found, say_who_handed_in
 from grader.intake.discovery import discover
 from grader.intake.entry import Author, Discovery, Entry, Skipped
 from grader.intake.people import Attribution
-from grader.reports.package_needs import PackageNeed
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.unit
@@ -64,36 +57,3 @@ def test_notes_and_the_kind_of_each_path_are_reported(capsys):
     ]
     say_who_handed_in(Attribution((Entry("ann", Path("ann")),), 1, notes=("unclear",)), [])
     assert capsys.readouterr().err.splitlines() == ["roster: 1 of 1 people handed in", "unclear"]
-
-
-HERE = PackageNeed("torch", 3, is_here=True)
-SPARED = PackageNeed("tqdm", 2, is_here=False)
-MISSING = PackageNeed("einx", 1, is_here=False)
-
-
-def test_a_table_shows_each_package_and_whether_it_is_here(capsys):
-    """The sentences below say how to install what is missing."""
-    print_package_needs([HERE, SPARED, MISSING], 3, Console(width=100))
-    printed = capsys.readouterr().out
-    lines = [" ".join(line.replace("│", " ").split()) for line in printed.splitlines()]
-    assert lines[0] == "packages of 3 submissions"
-    assert {"torch 3 installed", "tqdm 2 not needed", "einx 1 not installed"} <= {*lines}
-    assert "not installed here: einx, which 1 submission imports" in printed
-    assert "nothing is missing" not in printed
-
-
-def test_a_class_that_needs_nothing_more_is_told_so(capsys):
-    """A stub package takes the place of a package that is not needed."""
-    print_package_needs([HERE, SPARED], 1, Console(width=100))
-    assert capsys.readouterr().out.endswith("nothing is missing\n")
-
-
-@pytest.mark.process
-def test_the_packages_of_a_class_are_looked_up(tmp_path):
-    """A module of the course itself is not a package."""
-    course = write_files(tmp_path / "course", {"helpers.py": ""})
-    imports = "import torch, einx, tqdm, helpers\n"
-    write_files(tmp_path / "class", {"ann/adapters.py": imports})
-    found = discover([tmp_path / "class"])
-    needs = package_needs(found.entries, course, "adapters.py")
-    assert [one.package for one in needs] == ["einx", "torch", "tqdm"]

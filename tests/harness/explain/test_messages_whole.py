@@ -62,16 +62,7 @@ def test_a_message_has_only_the_parts_that_are_known():
     assert fault_of(Raised("ValueError", ""), "run").message == "ValueError"
 
 
-def test_a_remark_of_the_judge_takes_the_place_of_the_explanation():
-    """The judge knows the cause better than the exception's text."""
-    raised = Raised("NameError", "name 'math' is not defined", (INNER,), remark="Why.")
-    fault = fault_of(raised, "run")
-    assert fault.message.splitlines() == [
-        "NameError: name 'math' is not defined (b.py:7)",
-        "    return x + mask",
-        "Why.",
-    ]
-    assert not fault.settled
+def test_an_explanation_may_settle_the_cause():
     assert fault_of(Raised("NameError", "name 'math' is not defined", (INNER,)), "run").settled
 
 

@@ -261,3 +261,11 @@ def test_a_single_submission_is_explained_if_it_needs_words(
     assert starting.calls == [(1, 1)]
     assert (grade.message, grade.unexplained) == (message, unexplained)
     assert dataclasses.replace(grade, suite_hash="").tests == tests
+
+
+def test_a_device_other_than_the_processor_has_one_job(starting):
+    """Two submissions would share the memory and the time of one GPU."""
+    starting.jobs.append(AnsweringJob())
+    with Coordinator(dataclasses.replace(SETTINGS, device="cuda"), 3) as pool:
+        assert len([*pool.grade([task_of(name) for name in "abc"])]) == 3
+    assert starting.calls == [(1, 3)]

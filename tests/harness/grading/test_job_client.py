@@ -6,10 +6,7 @@ import contextlib
 import errno
 import json
 import os
-import queue
 import signal
-import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,12 +20,11 @@ from grader.core.points import WISH
 from grader.core.text import written
 from grader.core.verdict import Status
 from grader.grading.job import client, lines
-from grader.grading.job.client import JobClient, JobLost, turn_on
+from grader.grading.job.client import JobClient, JobLost
 from grader.grading.job.lines import JobProcess, NoJob
 from grader.grading.options import Task
 from grader.intake.entry import Entry
 from tests.harness.export_fixtures import a_grade, a_verdict
-from tests.harness.waiting import PATIENCE
 
 pytestmark = pytest.mark.unit
 
@@ -343,40 +339,3 @@ def test_a_closed_job_is_started_again_when_it_is_needed(jobs):
     own.grade(TASK)
     own.kill()
     assert [job.killed for job in jobs.started] == [0, 1]
-
-
-# --- Turns on a device --------------------------------------------------------------------------
-
-
-def test_no_submission_is_sent_before_the_device_is_free(jobs, tmp_path, monkeypatch):
-    """Two jobs would share the memory of one GPU; the time of a submission begins with its turn."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    jobs.lines = [READY, GRADED, {"ended": 0}, READY, {"explained": None}]
-    own = a_client(device="cuda:99")
-    done: queue.SimpleQueue[object] = queue.SimpleQueue()
-    for work, order in (
-        (lambda: own.grade(TASK), "judge"),
-        (lambda: own.explain(ALICE, GRADE), "explainer"),
-    ):
-        with turn_on("cuda:99"):
-            other = threading.Thread(target=lambda work=work: done.put(work()))
-            other.start()
-            with pytest.raises(queue.Empty):
-                done.get(timeout=0.2)
-            *_, last = jobs.started[0].heard()
-            assert last["be"] == order
-        other.join(PATIENCE)
-        assert done.get_nowait() in (GRADE, Words())
-        (sent,) = jobs.started[0].heard()
-        assert sent["entry"] == ALICE.as_json()
-
-
-def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path, monkeypatch):
-    """Everybody may write to the temporary folder, and so put a link there."""
-    target = tmp_path / "precious"
-    target.write_text("kept")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / f"grader.{os.getuid()}.cuda-98.lock").symlink_to(target)
-    with pytest.raises(JobLost, match="whose turn"), turn_on("cuda:98"):
-        pass
-    assert target.read_text() == "kept"

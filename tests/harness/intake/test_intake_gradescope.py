@@ -149,18 +149,6 @@ def test_the_time_of_a_submission_is_read(tmp_path: Path, text: str, moment: str
     assert entry.order == (entry.handed_in.timestamp() if entry.handed_in else 0)
 
 
-def test_the_kept_part_of_yaml_is_bounded_in_depth_and_length() -> None:
-    """Deeper values are empty, and longer texts are cut."""
-    deep = b"s:\n  a: " + b"[" * 9 + b"x" + b"]" * 9
-    kept = read_outline(deep, {"a"})["s"]["a"]
-    for _ in range(7):
-        (kept,) = kept
-    assert kept == [""]
-    long = read_outline(b"s: {a: " + b"x" * 1001 + b""", b: y, ":c": ~, 'd': 'null'}""", {*"abcd"})
-    assert long == {"s": {"a": "x" * 1000, "b": "y", "c": "", "d": "null"}}
-    assert read_outline(b"s: text\nt: {a: null}\nu: [1]\n", {"a"}) == {"t": {"a": ""}}
-
-
 def test_the_latest_of_two_submissions_by_one_person_counts(tmp_path: Path) -> None:
     """The group's submission stays for its other members; equal names are different people."""
     folder = an_export(tmp_path / "e", TWICE, *(f"submission_{n}" for n in range(1, 7)))
@@ -188,14 +176,12 @@ def test_the_latest_of_two_submissions_by_one_person_counts(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("metadata", "reason"),
     [
-        (b"submission_1: [", "line 2"),
-        (b"\xff\xfe\x00", "UTF-16"),
+        (b"submission_1: [", "expected the node content"),
+        (b"\xff\xfe\x00", "'utf-8' codec"),
         (b"- a\n- b\n", "no mapping"),
         (b"", "no mapping"),
-        (b"submission_1:\n  :results: " + b"[" * 300, "nested more than 200"),
-        (b"submission_1:\n  :results: " + b"[" * 100_000, "nest"),  # newer parsers say it first
-        (b"".join(b"s%d:\n" % number for number in range(100_001)), "more than 100000"),
-        ("submission_1:\n  :submitters:\n" + "  - a\n" * 100_001, "more than 100000"),
+        (b"submission_1:\n  :submitters: " + b"[" * 100_000, "recursion"),
+        ("submission_1:\n  :submitters:\n" + "  - a\n" * 200_000, "too many people"),
     ],
 )
 def test_metadata_that_cannot_be_read_costs_names_and_no_grades(
@@ -270,9 +256,21 @@ submission_1:
     assert len(long.name) < 200
 
 
-def test_unneeded_parts_of_yaml_are_skipped() -> None:
-    """The results of a whole class may have hundreds of megabytes."""
-    content = b"s:\n  :results:\n" + b"  - {a: b, c: [d, e]}\n" * 20_000 + b"  :submitters: []\n"
-    assert read_outline(content, {"submitters"}) == {"s": {"submitters": []}}
-    with pytest.raises(BadYaml, match="line 1"):
-        read_outline(b"s: {:x: 1\n", {"submitters"})
+def test_unneeded_parts_of_an_entry_are_left_out() -> None:
+    """Results may hold anything, blank lines and lines that look like keys among them."""
+    content = b"""\
+s:
+  :results:
+    output: |
+      a
+
+      :submitters:
+    tests: [*unknown
+  :submitters:
+  - :name: Jane
+
+  :created_at: 1
+"""
+    assert read_outline(content) == {"s": {":submitters": [{":name": "Jane"}], ":created_at": "1"}}
+    with pytest.raises(BadYaml, match="expected"):
+        read_outline(b"s: {:x: 1\n")

@@ -87,7 +87,7 @@ def test_a_fingerprint_knows_its_first_and_last_line():
 def test_lines_of_shared_fingerprints_are_those_between_first_and_last():
     """A process under a submission's control may tell any number of lines."""
     first, last = np.array([1, 2, 3]), np.array([1, 9, 1 << 60])
-    both = ComparedSources((ComparedFile("a.py", "", np.array([7, 8, 9]), first, last),) * 2)
+    both = ComparedSources((ComparedFile("a.py", "", np.array([7, 8, 9]), first, last, ""),) * 2)
     assert lines_of(both, {7}) == {(0, 1), (1, 1)}
     assert lines_of(both, {8}) == {(place, line) for place in (0, 1) for line in range(2, 10)}
     assert len(lines_of(both, {9})) == 402
@@ -152,7 +152,7 @@ def test_thousands_of_shared_fingerprints_are_all_counted():
 
 def test_the_fingerprints_of_all_files_are_each_told_once():
     files = [
-        ComparedFile(name, "", np.array([5, 3]), np.array([1, 2]), np.array([1, 2]))
+        ComparedFile(name, "", np.array([5, 3]), np.array([1, 2]), np.array([1, 2]), "")
         for name in ("a.py", "b.py")
     ]
     assert ComparedSources(tuple(files)).prints.tolist() == [3, 5]
@@ -203,12 +203,12 @@ def test_files_and_cells_with_code_are_read_up_to_the_bounds(tmp_path: Path):
 
     with SourcesClient() as client:
 
-        def read(name: str, *given: str, texts: bool = False) -> ComparedSources:
+        def read(name: str, *given: str) -> ComparedSources:
             (into := tmp_path / f"into-{name}").mkdir()
-            return client.read(single(tmp_path / name), into, given, texts)
+            return client.read(single(tmp_path / name), into, given)
 
         (handed_out,) = read("given").files
-        own = read("own", handed_out.digest, texts=True)
+        own = read("own", handed_out.digest)
         long = read("long")
     assert [(file.name, file.text.strip()) for file in own.files] == [
         ("b.py", code),
@@ -218,4 +218,4 @@ def test_files_and_cells_with_code_are_read_up_to_the_bounds(tmp_path: Path):
     prints = [[*zip(file.first.tolist(), file.last.tolist(), strict=True)] for file in own.files]
     # Eight tokens: four in line 1, three in line 2 and one in line 3.
     assert prints == [[(1, 2), (1, 2), (1, 2), (1, 3)], [], [(1, 1)]]
-    assert [(file.name, file.text) for file in long.files] == [("a.py", "")]
+    assert [(file.name, file.text) for file in long.files] == [("a.py", code)]

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.intake.entry import Entry
 from grader.reports.pages.similarity import pair_page, write_alike
 from grader.reports.similarity.comparison import Compared, SideBySide, SimilarPairs
 from grader.reports.similarity.sources import ComparedFile, ComparedSources, Pair
@@ -29,11 +28,10 @@ def a_pair(
     *shared: set[tuple[int, int]],
     origin: str = "last-year",
 ) -> SideBySide:
-    entry = Entry("any", Path("any"))
     pair = Pair(0, 1, 0.62, 0.75, 0.5)
-    compared = Compared("ann", "", entry), Compared("zoe", origin, entry)
+    compared = Compared("ann", "", one), Compared("zoe", origin, other)
     left, right = map(frozenset, shared or (set(), set()))
-    return SideBySide(pair, *compared, (one, other), (left, right))
+    return SideBySide(pair, *compared, (left, right))
 
 
 PAIR = a_pair(
@@ -93,7 +91,7 @@ def test_code_beyond_four_thousand_lines_is_counted_and_not_shown():
 
 def test_the_list_of_pairs_links_each_page(tmp_path: Path):
     """It says how much code is shared, and which submissions could not be compared."""
-    plain = a_pair(PAIR.sources[0], PAIR.sources[1], origin="")
+    plain = a_pair(PAIR.one.sources, PAIR.other.sources, origin="")
     found = SimilarPairs((PAIR, plain), 0.3, 12, 1, ("gone: bob",))
     place = write_alike("attention", found, tmp_path / "alike", str.upper)
     index = place.read_text("utf-8")

@@ -91,7 +91,7 @@ def test_points_above_the_maximum_are_not_written_and_reported(tmp_path: Path, s
 
 
 def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) -> None:
-    """Moodle accepts only the language that it wrote. Headers stay, and decimals have a comma."""
+    """Moodle accepts only the headers that it wrote, and decimal points in any language."""
     grades = scored("Jane Doe_11", 4, 1.5), scored("Lara Lost_13", 4, 6)
     out = filled(tmp_path, GERMAN, *grades, feedback=True)
     header, jane, bob, lara = out.table()
@@ -100,7 +100,7 @@ def test_a_worksheet_in_another_language_is_filled_in_as_well(tmp_path: Path) ->
     assert (jane[5], jane[-1]) == ("55", "run_mha: failed")
     assert (bob[5], lara[5]) == ("5,50", "100")
     half = filled(tmp_path, GERMAN, scored("Jane Doe_11", 4, 1.55))
-    assert half.table()[1][5] == "55,5"
+    assert half.table()[1][5] == "55.5"
 
 
 def test_a_locked_grade_stays_unchanged_and_is_reported(tmp_path: Path) -> None:

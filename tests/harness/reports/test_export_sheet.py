@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.reports.export.scores import ExportRefused
-from grader.reports.export.sheet import Sheet, figure, harmless, number_in
+from grader.reports.export.sheet import Sheet, harmless, number_in
 
 pytestmark = pytest.mark.unit
 
@@ -75,17 +75,6 @@ def test_numbers_are_read_as_canvas_reads_them() -> None:
     read = {"10": 10.0, " 7.50 ": 7.5, "1,5": 1.5, "1,000.5": 1000.5, "1.000,5": 1000.5, "-2": -2.0}
     assert {cell: number_in(cell) for cell in read} == read
     assert [number_in(cell) for cell in ("", "-", "EX", "(read only)", "1e3", "80%")] == [None] * 6
-
-
-def test_points_have_two_decimals_at_most() -> None:
-    """Canvas compares two decimals. The file's own decimal comma is used."""
-    assert [figure(points) for points in (10.0, 1 / 3, 87.456, 0.1 + 0.2)] == [
-        "10",
-        "0.33",
-        "87.46",
-        "0.3",
-    ]
-    assert figure(7.5, ",") == "7,5"
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from grader.core.submission import Author
 from grader.core.verdict import Diagnosis
 from grader.core.wire.values import Named, Value, as_tensor
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
+from grader.reports.class_table import print_summary
 from grader.reports.summary import (
     author_in_words,
     case_in_words,
     heading,
     in_words,
     labelled,
-    print_summary,
 )
 from grader.results.decisions.opening import open_settling
 from grader.results.results import Results
@@ -171,7 +171,7 @@ def test_a_person_is_called_by_name_address_or_id():
 def printed(results: Results) -> list[str]:
     """Returns the lines of a summary with final points, without the width of columns."""
     paper = io.StringIO()
-    print_summary(results, Console(file=paper, width=120), open_settling(results))
+    print_summary(results, open_settling(results), Console(file=paper, width=120))
     return [" ".join(line.split()) for line in paper.getvalue().splitlines()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ from grader.core.verdict import (
     Verdict,
     Where,
 )
+from grader.reports.class_table import print_summary
 from grader.reports.single import print_grade
 from grader.reports.standing import complaint, complaints
-from grader.reports.summary import print_summary
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 from grader.results.store import Store
 from tests.harness import export_fixtures
@@ -75,6 +76,12 @@ def printed(what: Any, *subjects: Any, width: int = 100, **options: Any) -> str:
     file = io.StringIO()
     what(*subjects, Console(file=file, width=width), **options)
     return file.getvalue()
+
+
+def summarised(results: Results, settling: Settling | None = None, **options: Any) -> str:
+    """Returns the summary of a class, without decisions unless they are given."""
+    settling = settling or open_settling(results, are_read=False)
+    return printed(print_summary, results, settling, **options)
 
 
 def test_causes_of_wrong_values_come_first_in_a_complaint() -> None:
@@ -170,9 +177,7 @@ def test_the_summary_of_a_fully_graded_class_has_no_alarm(stored: Stored) -> Non
         ),
         a_grade(name="carol", status=GradeStatus.UNREADABLE, max_score=4.0, message="no adapters"),
     ]
-    file = io.StringIO()
-    assert print_summary(stored(*grades), Console(file=file, width=200)) is True
-    output = file.getvalue()
+    output = summarised(stored(*grades), width=200)
     assert (
         "3 submissions: 2 graded, 1 unreadable, 0 not graded; mean 3, median 3 of 4 points "
         "of those graded"
@@ -194,12 +199,10 @@ def test_ungraded_submissions_raise_an_alarm_and_count_in_no_mean(stored: Stored
         a_grade(name="bob", status=GradeStatus.NOT_GRADED, message="the judge was lost"),
         a_grade(fault, a_verdict("run_rope"), name="dan"),
     ]
-    file = io.StringIO()
-    assert print_summary(stored(*grades), Console(file=file, width=100)) is False
-    table, _, alarm = file.getvalue().partition("2 NOT GRADED")
+    table, _, alarm = summarised(stored(*grades)).partition("2 NOT GRADED")
     assert "1 graded, 0 unreadable, 2 not graded; mean 2, median 2 of 2 points" in table
     assert "bob: the judge was lost" in alarm
-    assert "dan: run_rope: wrong" in alarm
+    assert "dan: run_rope: not graded: wrong" in alarm
     assert "run the same command again" in alarm
 
 
@@ -213,13 +216,13 @@ def test_the_summary_shows_final_points_after_decisions(stored: Stored) -> None:
     file = results.folder / "decisions.toml"
     append_decision(file, "points", {"person": "alice", "by": 1, "reason": "agreed"})
     append_decision(file, "excused", {"person": "carol"})
-    output = printed(print_summary, results, settling=open_settling(results))
+    output = summarised(results, open_settling(results))
     lines = [" ".join(line.split()) for line in output.splitlines()]
     assert "alice 1 / 2 run_rope: wrong" in lines
     assert [line for line in lines if line.startswith("carol excused")]
     assert "mean 1.5, median 1.5 of 2 points" in output
     assert "2 scores are not the sum of the tests alone" in output
-    assert "not the sum of the tests" not in printed(print_summary, results)
+    assert "not the sum of the tests" not in summarised(results)
 
 
 def test_the_summary_counts_of_the_points_that_are_left(stored: Stored) -> None:
@@ -228,48 +231,19 @@ def test_the_summary_counts_of_the_points_that_are_left(stored: Stored) -> None:
     results = stored(a_grade(wrong, a_verdict("run_softmax"), name="alice"))
     given = {"exercise": "run_rope", "reason": "too hard"}
     append_decision(results.folder / "decisions.toml", "taken_out", given)
-    output = printed(print_summary, results, settling=open_settling(results))
+    output = summarised(results, open_settling(results))
     assert "mean 2, median 2 of 2 points" in output
-
-
-class Growing(Results):
-    """Results to which a batch adds a grade that comes first, right after they were read."""
-
-    def grades(self) -> Iterator[Grade]:
-        yield from super().grades()
-        with Store.open(self.folder, "tiny") as opened:
-            late = a_verdict("run_rope", FAILED, message="late")
-            add(opened, a_grade(late, name="aaron"), "key", 0)
-
-
-@pytest.mark.parametrize("details", [False, True])
-def test_rows_of_the_summary_keep_their_causes_while_a_batch_runs(
-    stored: Stored, details: bool
-) -> None:
-    """A grade that arrives in between moves nobody's cause to another row."""
-    now = stored(
-        a_grade(a_verdict("run_rope", FAILED, message="wrong"), name="alice"),
-        a_grade(a_verdict("run_rope"), name="bob"),
-    )
-    growing = Growing(now.file, now.assignment, now.people, now.state)
-    output = printed(print_summary, growing, details=details)
-    lines = [" ".join(line.split()) for line in output.splitlines()]
-    assert "alice 0 / 2 run_rope: wrong" in lines
-    assert "bob 2 / 2 everything right" in lines
-    assert "late" not in output
 
 
 def test_the_summary_of_an_empty_class_has_no_mean(stored: Stored) -> None:
     """The empty class has no mean."""
-    assert printed(print_summary, stored()).strip() == (
-        "0 submissions: 0 graded, 0 unreadable, 0 not graded"
-    )
+    assert summarised(stored()).strip() == ("0 submissions: 0 graded, 0 unreadable, 0 not graded")
 
 
 def test_the_summary_lists_a_limited_number_of_rows(stored: Stored) -> None:
     """The counts include everyone; the rows are in the results."""
     grades = (a_grade(a_verdict("run_rope"), name=f"s{number}") for number in range(50))
-    output = printed(print_summary, stored(*grades), rows=10)
+    output = summarised(stored(*grades), rows=10)
     assert "s9 " in output
     assert "s10 " not in output
     assert "and 40 more, counted below" in output
@@ -300,7 +274,8 @@ def test_control_sequences_of_a_submission_are_removed_from_the_terminal(
         file=file, width=120, force_terminal=terminal, color_system=None, no_color=True
     )
     print_grade(hostile_grade(status), console)
-    print_summary(stored(hostile_grade(status)), console)
+    results = stored(hostile_grade(status))
+    print_summary(results, open_settling(results), console)
     output = file.getvalue()
     assert "[bold red]boo[/] link :smile: 1mabc" in output
     for forbidden in ("\x1b[31m", "\x1b]", "evil", "\x1b[2J", "\x9b", "\u202e", "\r", "\x00"):
@@ -323,8 +298,8 @@ def test_long_lines_are_folded_to_the_terminal_width(width: int, stored: Stored)
     )
     single = printed(print_grade, grade, width=width)
     results = stored(grade, hostile_grade(GradeStatus.NOT_GRADED))
-    summary = printed(print_summary, results, width=width, details=True)
-    short = printed(print_summary, results, width=width)
+    summary = summarised(results, width=width, details=True)
+    short = summarised(results, width=width)
     for line in (single + summary + short).splitlines():
         assert cell_len(line) <= width
     assert single.count("x") >= 300
@@ -341,7 +316,7 @@ def test_points_are_printed_in_full_however_narrow_the_terminal_is(stored: Store
     verdict = a_verdict("run_parameter_count")
     name = "a-long-name-of-somebody"
     results = stored(a_grade(verdict, name=name, status=GradeStatus.GRADED))
-    row, *_ = printed(print_summary, results, width=20).splitlines()
+    row, *_ = summarised(results, width=20).splitlines()
     points = f"{verdict.max_score:g}"
     assert f"{points} / {points}" in row
 
@@ -355,15 +330,16 @@ def test_colours_are_printed_only_to_terminals_without_no_color(
         a_grade(name="bob", status=GradeStatus.NOT_GRADED, message="lost"),
     ]
     results = stored(*grades)
-    assert "\x1b" not in printed(print_summary, results)
+    settling = open_settling(results)
+    assert "\x1b" not in summarised(results)
     file = io.StringIO()
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    print_summary(results, Console(file=file, width=80, force_terminal=True))
+    print_summary(results, settling, Console(file=file, width=80, force_terminal=True))
     assert "\x1b[32m" in file.getvalue()
     monkeypatch.setenv("NO_COLOR", "1")
     file = io.StringIO()
-    print_summary(results, Console(file=file, width=80, force_terminal=True))
+    print_summary(results, settling, Console(file=file, width=80, force_terminal=True))
     assert "\x1b[3" not in file.getvalue()
 
 
@@ -449,4 +425,4 @@ def test_the_summary_of_seventeen_submissions_fits_on_one_screen(stored: Stored)
     """An instructor sees every person without scrolling, however much went wrong."""
     wrong = [a_verdict(f"run_{n}", FAILED, message="it is wrong " * 20) for n in range(9)]
     grades = [a_grade(*wrong, name=f"student-{number}") for number in range(17)]
-    assert len(printed(print_summary, stored(*grades), width=80).splitlines()) <= 17 + 4
+    assert len(summarised(stored(*grades), width=80).splitlines()) <= 17 + 4

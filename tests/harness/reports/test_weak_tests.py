@@ -2,6 +2,7 @@
 
 import io
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.graded import Graded
 from grader.reports.pages.open_decisions import doubted
 from grader.reports.suite_quality import (
-    exercises_of,
+    ExerciseTests,
+    add_outcomes,
     in_words,
     print_tolerances,
     spreads,
@@ -21,6 +23,15 @@ from grader.reports.suite_quality import (
 from grader.results.store import Store
 
 pytestmark = pytest.mark.unit
+
+
+def exercises_of(grades: Iterable[Grade]) -> list[ExerciseTests]:
+    """Returns the exercises of a class."""
+    found: dict[str, ExerciseTests] = {}
+    for one in grades:
+        add_outcomes(found, one)
+    return [*found.values()]
+
 
 P, F, M = Status.PASSED, Status.FAILED, Status.MISSING
 

@@ -324,8 +324,6 @@ def test_a_decided_time_replaces_those_of_tables_and_platforms(tmp_path: Path) -
         "group 1": "2026-10-07T12:00:00",
     }
     assert settling.timed_by == {"alice": "decisions.toml:6", "group 1": "decisions.toml:1"}
-    with pytest.raises(BadDecisions, match="cannot be found: name the file of decisions"):
-        open_settling(results, tmp_path / "none.toml")
 
 
 def test_the_late_rule_is_the_assignments_own_or_the_batchs(tmp_path: Path) -> None:

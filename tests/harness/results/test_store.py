@@ -455,5 +455,5 @@ def test_a_reader_rolls_back_the_change_of_a_killed_writer(tmp_path):
     """)
     subprocess.run([sys.executable, "-c", script, file], check=False)
     assert file.with_name("half.sqlite-journal").exists()
-    with contextlib.closing(connect(file, "ro")) as database:
+    with contextlib.closing(connect(file)) as database:
         assert database.execute("SELECT x FROM t").fetchall() == [("kept",)]

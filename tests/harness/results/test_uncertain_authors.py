@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from grader.core.submission import Author
+from grader.reports.class_table import print_summary
 from grader.reports.feedback import write_feedback
 from grader.reports.pages.report import write_report
-from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
@@ -145,7 +145,7 @@ def test_who_handed_in_follows_from_the_decisions_everywhere(tmp_path: Path) -> 
     told = [effect.in_short() for effect in effects(results, settling)]
     assert told[1:] == [["changes nobody's points"], ["Wanda Absent: handed in s_1"]]
     console = Console(file=io.StringIO(), width=100)
-    print_summary(results, console, settling)
+    print_summary(results, settling, console)
     assert re.search("^Wanda Absent +10 / 10", console.file.getvalue(), re.MULTILINE)
     write_report(results, tmp_path / "report")
     page = (tmp_path / "report" / "index.html").read_text()

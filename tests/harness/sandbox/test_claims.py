@@ -208,32 +208,6 @@ def test_after_the_first_call_only_listed_packages_are_kept(environment):
     assert len(environment.lacking) == 20
 
 
-@pytest.mark.parametrize(
-    ("raised", "remark"),
-    [
-        (lacks("helpers"), "as deep/helpers.py: imports are looked up from the adapters'"),
-        (lacks("deep"), "handed in as deep: imports are"),
-        (lacks("absent_one"), ""),
-        (Raised("FileNotFoundError", "No such file or directory: 'other.pt'"), ""),
-        (Raised("FileNotFoundError", "No such file or directory: 'x/helpers.py'"),
-         "It was handed in as deep/helpers.py: a path is looked up from the folder that was"),
-        (Raised("NotADirectoryError", "No such file or directory: 'data.csv'"), "as data.csv:"),
-        (Raised("OSError", "No such file or directory: 'data.csv'"), ""),
-        (Raised("FileNotFoundError", "No such file or directory: 'absent.csv'"), ""),
-        (Raised("FileNotFoundError", "no words"), ""),
-    ],
-)  # fmt: skip
-def test_a_missing_file_that_lies_elsewhere_is_located(environment, raised, remark):
-    said = environment.checked(raised).remark
-    assert remark in said
-    assert (said == "") is (remark == "")
-
-
-def test_a_remark_that_is_known_already_stays(environment):
-    raised = Raised("FileNotFoundError", "No such file or directory: 'data.csv'", remark="known")
-    assert environment.checked(raised).remark == "known"
-
-
 def test_only_an_allowed_package_that_is_missing_is_the_machines_fault(environment):
     fault = environment.fault(lacks(ALLOWED))
     assert (fault.status, fault.message) == (Status.NOT_GRADED, in_words(ALLOWED))
@@ -278,14 +252,6 @@ def test_the_absent_modules_are_named_in_pythons_words(environment):
         "ModuleNotFoundError: No module named 'absent_a' and 'absent_b' and 'absent_c': "
         "neither handed in nor installed"
     )
-
-
-def test_files_without_their_folder_are_named(environment):
-    """Some platforms take files one by one."""
-    environment.note_absent(["absent_a", "hidden"])
-    assert environment.absence.endswith("installed")
-    environment.note_absent(["work"])
-    assert environment.absence.endswith("installed; a folder work should hold helpers.py")
 
 
 def test_a_cell_without_an_allowed_package_spares_all_but_passed_tests(environment):

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.assignment import find_assignment
-from grader.core.wire.calls import Raised
 from grader.core.wire.scripts import GIVEN
 from grader.sandbox.claims import without_places
-from grader.sandbox.environment import Environment
 from grader.worker.marshalling import ScriptFiles
 
 pytestmark = pytest.mark.unit
@@ -23,25 +20,10 @@ def path_of_test_file() -> Path:
     return Path(ScriptFiles().new_place("model.pt"))
 
 
-def file_not_found(path: Path) -> Raised:
-    return Raised("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
-
-
 def test_a_file_made_by_a_test_is_shown_without_its_folder(path_of_test_file, tmp_path):
     """The folder does not matter."""
     assert without_places(f"{path_of_test_file} is empty", tmp_path, tmp_path / "scratch") == (
         "…/model.pt is empty"
-    )
-
-
-def test_a_file_made_by_a_test_is_not_searched_in_the_submission(path_of_test_file, tmp_path, tiny):
-    """A submitted file of the same name is unrelated."""
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "model.pt").write_text("")
-    environment = Environment(find_assignment(tiny), tmp_path)
-    assert environment.checked(file_not_found(path_of_test_file)).remark == ""
-    assert (
-        "handed in as deep/model.pt" in environment.checked(file_not_found(Path("model.pt"))).remark
     )
 
 
