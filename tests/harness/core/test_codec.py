@@ -77,9 +77,9 @@ def test_a_place_and_its_source_are_read_on_one_line() -> None:
 
 
 def test_a_field_kept_by_the_receiver_is_neither_sent_nor_accepted() -> None:
-    plain = written(dataclasses.replace(RAISED, remark="passed", printed="passed"))
+    plain = written(dataclasses.replace(RAISED, not_run="passed", printed="passed"))
     assert read(Raised, plain) == RAISED
-    assert read(Raised, {**plain, "remark": "passed"}) == RAISED
+    assert read(Raised, {**plain, "not_run": "passed"}) == RAISED
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,7 @@ def test_code_that_cannot_be_imported_is_told_once(at_home: AtHome) -> None:
     assert "Traceback" not in ran
     assert ran.complaint == (
         "ERROR: your code cannot be imported: SyntaxError: '(' was never closed "
-        "(assignment/__init__.py:4)\n    return (x\n           ^\n\n"
+        "(assignment/__init__.py:4)\n    return (x\n\n"
     )
 
 
