@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.explanation import LATE, WrongAnswer, WrongAnswers
+from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Measurement
 from grader.explain.mistakes.clusters import clusters_of, read_names
-from grader.grading.options import Options
 from grader.results.store import Store
 from tests.harness.conftest import write_files
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, not_graded, scored
@@ -59,17 +58,6 @@ def test_submissions_without_explanations_are_a_next_step(tmp_path, count, said)
     a_batch(tmp_path, *wrong, scored("c", 4, 6))
     done = grader_here("report", tmp_path)
     assert f"  {said}: grader explain {tmp_path}" in next_steps(done.stdout)
-
-
-@pytest.mark.parametrize(("seconds", "advised"), [(None, 60), (45.0, 135), (0.5, 1.5)])
-def test_more_time_is_advised_where_time_for_explanations_ended(tmp_path, seconds, advised):
-    """The same command with the time of the batch, or less, would end in the same way."""
-    a_batch(tmp_path, replace(scored("a", 0, 6), unexplained=LATE))
-    if seconds is not None:
-        with Store.open(tmp_path, "Attention") as store:
-            store.remember(options=Options(explain_seconds=seconds).as_json())
-    said = f"grader explain {tmp_path} --explain-timeout {advised}"
-    assert any(step.endswith(said) for step in next_steps(grader_here("report", tmp_path).stdout))
 
 
 def test_a_report_goes_where_out_says(tmp_path):
