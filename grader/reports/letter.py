@@ -38,7 +38,6 @@ _ANOTHERS = (
     "or folders"
 )
 _UNEQUAL = "its people have different points or comments: use --format mail or folders"
-_STRETCH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +87,26 @@ def letters(
         StoreError: if results cannot be read.
     """
     downloads = results.downloads()
-    names = results.submissions()
-    for first in range(0, len(names), _STRETCH):
-        for grade in results.grades_of(names[first : first + _STRETCH], whole=True):
-            graded, settled = Graded.of(grade), settling.settle(grade)
-            if not settled:
-                yield LeftOut(grade.submission, "another submission was taken instead")
-                continue
-            if to_people and grade.submission in settling.unsure:
-                yield LeftOut(grade.submission, "its author is not certain")
-                continue
-            if not apart and _is_anothers(results, grade.submission, settled):
-                yield LeftOut(grade.submission, _ANOTHERS)
-                continue
-            if not apart and len(settled) > 1:
-                yield LeftOut(grade.submission, _UNEQUAL)
-                continue
-            named = downloads.get(grade.submission, ())
-            for one in settled:
-                if one.has_points or one.excused:
-                    yield _letter(results.assignment, graded, one, named)
-                else:
-                    yield LeftOut(grade.submission, "not graded yet")
+    for grade in results.grades_of(results.submissions(), whole=True):
+        graded, settled = Graded.of(grade), settling.settle(grade)
+        if not settled:
+            yield LeftOut(grade.submission, "another submission was taken instead")
+            continue
+        if to_people and grade.submission in settling.unsure:
+            yield LeftOut(grade.submission, "its author is not certain")
+            continue
+        if not apart and _is_anothers(results, grade.submission, settled):
+            yield LeftOut(grade.submission, _ANOTHERS)
+            continue
+        if not apart and len(settled) > 1:
+            yield LeftOut(grade.submission, _UNEQUAL)
+            continue
+        named = downloads.get(grade.submission, ())
+        for one in settled:
+            if one.has_points or one.excused:
+                yield _letter(results.assignment, graded, one, named)
+            else:
+                yield LeftOut(grade.submission, "not graded yet")
 
 
 def _is_anothers(results: Results, submission: str, settled: Iterable[Settlement]) -> bool:

@@ -156,14 +156,13 @@ def groups(folder: Path) -> list[str]:
     return [one.id for one in clusters_of(Store.read(folder).wrong_answers())]
 
 
-def test_mistakes_lists_groups_and_on_request_who_is_alone(clusters):
+def test_mistakes_lists_groups_and_nobody_who_is_alone(clusters):
     """Without a command, `mistakes` lists."""
     large, small = groups(clusters)
     short = grader_here("mistakes", clusters)
     assert grader_here("mistakes", clusters, "list").stdout == short.stdout
     assert short.stdout.startswith(f"{large}  2 submissions answer alike in run_rope: ")
     assert small not in short.stdout
-    assert small in grader_here("mistakes", clusters, "list", "--all").stdout
 
 
 def test_a_named_group_gets_its_name_in_all_its_exercises(clusters):
