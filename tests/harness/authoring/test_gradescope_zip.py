@@ -246,13 +246,6 @@ def test_the_zip_refuses_an_unknown_exercise(tiny):
         autograder_zip(find_assignment(tiny), unknown)
 
 
-def test_a_torch_index_that_is_not_an_address_is_refused(grader, tmp_path):
-    """A second line in requirements.txt would be a second requirement."""
-    done = grader("gradescope-zip", tmp_path / "a.zip", "--torch-index", "x\n--pre")
-    assert done.returncode == 2
-    assert not (tmp_path / "a.zip").exists()
-
-
 def test_options_of_the_zip_command_apply_when_the_autograder_runs(grader, tiny, forked, tmp_path):
     """The instructor chooses hidden tests after the due date, one exercise and the seed.
 
