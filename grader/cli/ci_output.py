@@ -74,12 +74,12 @@ class LiveResults:
     def __init__(self, file: Path, display: Display) -> None:
         self._file = file
         self._display = display
-        self._worth: Mapping[str, float] = {}
+        self._most = 0.0
         self._verdicts: dict[str, Verdict] = {}
         self._written = 0.0
 
     def __enter__(self) -> LiveResults:
-        self._write(progress({}, (), self._display))
+        self._write(progress(0.0, (), self._display))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -87,17 +87,16 @@ class LiveResults:
             # An exception's message may name hidden tests; instructors read it in the output.
             self.finish(not_graded(f"the grader stopped ({kind.__name__})"))
 
-    def expect(self, worth: Mapping[str, float]) -> None:
-        """Sets the points of each exercise that will be graded."""
-        self._worth = worth
-        self._write(progress(worth, (), self._display))
+    def expect(self, most: float) -> None:
+        """Sets the points of the exercises that will be graded."""
+        self._most = most
 
     def add(self, verdict: Verdict) -> None:
         """Adds a verdict; a full disk must not end the grading, so that only `finish` raises."""
         self._verdicts[verdict.id] = verdict
         if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             with contextlib.suppress(ExportRefused):
-                self._write(progress(self._worth, [*self._verdicts.values()], self._display))
+                self._write(progress(self._most, [*self._verdicts.values()], self._display))
             self._written = time.monotonic()
 
     def finish(self, results: Mapping[str, Any]) -> None:

@@ -10,8 +10,6 @@ import rich.progress
 from rich.console import Console
 
 from grader.core.text import plain
-from grader.grading.options import Explained
-from grader.reports.summary import labelled
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -61,16 +59,3 @@ class ProgressBar:
             print(f"{done}/{total}: {counts}{last}", file=self._console.file, flush=True)
         if done == total:
             self._bar.stop()
-
-
-class ExplainingProgress(ProgressBar):
-    """A context manager that shows how many submissions are explained."""
-
-    def __init__(self) -> None:
-        super().__init__("explaining", begins=False)
-
-    def advance(self, explained: Explained, total: int) -> None:
-        """Counts one more of `total` submissions, whether it is explained in full or in part."""
-        outcome = "not fully explained" if explained.words.missing else "explained"
-        entry = explained.task.entry
-        self.count(outcome, labelled(entry.name, entry.authors), total)

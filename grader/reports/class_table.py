@@ -51,18 +51,8 @@ def print_summary(
         found.add(graded, authors, settling.settle(grade))
         short.append(complaint(grade, max(room, _SHORTEST), graded.causes))
     entries = found.entries
-    table = Table(box=None, pad_edge=False, show_header=False)
-    if details:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("submission", max_width=40, overflow="fold")
-    else:
-        shown = min(widest, max(console.width - _SCORE - 2 * _BETWEEN, _BETWEEN))
-        table.add_column(no_wrap=True, max_width=shown, overflow="ellipsis")
-    table.add_column("score", justify="right", no_wrap=True)
-    if details:
-        table.add_column("what went wrong", overflow="fold", ratio=1)
-    else:
-        table.add_column(no_wrap=True, max_width=room, overflow="ellipsis")
+    shown = min(widest, max(console.width - _SCORE - 2 * _BETWEEN, _BETWEEN))
+    table = _in_full() if details else _in_short(shown, room)
     for entry, said in list(zip(entries, short, strict=True))[:rows]:
         name = names.get(entry.submission, entry.name)
         table.add_row(Text(name), _score(entry), Text(entry.words if details else said))
@@ -78,6 +68,22 @@ def print_summary(
     if not_graded := [one for one in entries if one.status is GradeStatus.NOT_GRADED]:
         console.print(_alarm([(names.get(e.submission, e.name), e) for e in not_graded]))
     return found
+
+
+def _in_short(name: int, room: int) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, max_width=name, overflow="ellipsis")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True, max_width=room, overflow="ellipsis")
+    return table
+
+
+def _in_full() -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("submission", max_width=40, overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("what went wrong", overflow="fold", ratio=1)
+    return table
 
 
 def _names(results: Results, settling: Settling) -> dict[str, str]:

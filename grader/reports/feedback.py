@@ -137,7 +137,7 @@ _MAIL_HOW = (
     "fields email, subject and body. People with one address share a row."
 )
 _NOT_KNOWN = "not known: a roster tells it (grader batch --roster)"
-_TO_SOME = f"sent to some of its people; another's address is {_NOT_KNOWN}"
+TO_SOME = f"sent to some of its people; another's address is {_NOT_KNOWN}"
 
 
 _MOODLE_HOW = (
@@ -204,9 +204,8 @@ def write_feedback(
                     continue
                 as_pdf = print_pdf(printer, letter.page) if printer else None
                 why = add(replace(letter, pdf=as_pdf))
-                is_written = why in ("", _TO_SOME)
-                written += is_written
-                left_out += [LeftOut(letter.grade.submission, why, is_written)] * bool(why)
+                written += why in ("", TO_SOME)
+                left_out += [LeftOut(letter.grade.submission, why)] * bool(why)
         if not written:
             why = left_out[0].reason if left_out else "there is no submission"
             raise Refusal(f"nobody's feedback can be written for {form}: {why}")
@@ -249,7 +248,7 @@ def _add_mail(rows: Any, letter: Letter) -> str:
         rows.writerow(map(harmless, row))
     if unknown is None:
         return ""
-    return _TO_SOME if named else f"an address is {_NOT_KNOWN}"
+    return TO_SOME if named else f"an address is {_NOT_KNOWN}"
 
 
 def _add_folder(folder: Path, taken: set[str], letter: Letter) -> str:

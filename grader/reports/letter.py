@@ -38,7 +38,6 @@ _ANOTHERS = (
     "or folders"
 )
 _UNEQUAL = "its people have different points or comments: use --format mail or folders"
-_STRETCH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +64,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A submission without feedback in the output, and the reason, in a few words.
-
-    If it `is_written`, it reaches some of its people, and not all.
-    """
+    """A submission without feedback for some of its people, and the reason, in a few words."""
 
     submission: str
     reason: str
-    is_written: bool = False
 
 
 def letters(
@@ -88,28 +83,25 @@ def letters(
         StoreError: if results cannot be read.
     """
     downloads = results.downloads()
-    names = results.submissions()
-    for first in range(0, len(names), _STRETCH):
-        for grade in results.grades_of(names[first : first + _STRETCH], whole=True):
-            graded, settled = Graded.of(grade), settling.settle(grade)
-            if not settled:
-                yield LeftOut(grade.submission, "another submission was taken instead")
-                continue
-            if to_people and grade.submission in settling.unsure:
-                yield LeftOut(grade.submission, "its author is not certain")
-                continue
-            if not apart and _is_anothers(results, grade.submission, settled):
-                yield LeftOut(grade.submission, _ANOTHERS)
-                continue
-            if not apart and len(settled) > 1:
-                yield LeftOut(grade.submission, _UNEQUAL)
-                continue
-            named = downloads.get(grade.submission, ())
-            for one in settled:
-                if one.has_points or one.excused:
-                    yield _letter(results.assignment, graded, one, named)
-                else:
-                    yield LeftOut(grade.submission, "not graded yet")
+    for grade in results.grades_of(results.submissions(), whole=True):
+        graded, settled = Graded.of(grade), settling.settle(grade)
+        if not settled:
+            why = "another submission was taken instead"
+        elif to_people and grade.submission in settling.unsure:
+            why = "its author is not certain"
+        elif not apart and _is_anothers(results, grade.submission, settled):
+            why = _ANOTHERS
+        else:
+            why = _UNEQUAL if not apart and len(settled) > 1 else ""
+        if why:
+            yield LeftOut(grade.submission, why)
+            continue
+        named = downloads.get(grade.submission, ())
+        for one in settled:
+            if one.has_points or one.excused:
+                yield _letter(results.assignment, graded, one, named)
+            else:
+                yield LeftOut(grade.submission, "not graded yet")
 
 
 def _is_anothers(results: Results, submission: str, settled: Iterable[Settlement]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from rich.text import Text
 
 from grader.core.causes import Cause, counted
 from grader.core.explanation import lack_in_words
-from grader.core.points import OF_THE_VALUES, WITH_VALUES, hundredths, points_of, shared_out
+from grader.core.points import OF_THE_VALUES, hundredths, points_of, shared_out
 from grader.core.text import gained_in_words, one_line, plain, points
 from grader.core.verdict import Carried, Grade, GradeStatus, Status, Verdict, by_exercise
 from grader.reports.standing import (
@@ -166,10 +165,8 @@ def _print_carried(grade: Grade, verdicts: Sequence[Verdict], console: Console) 
 
 def _print_notes(verdicts: Sequence[Verdict], console: Console) -> None:
     remarks = notes_in_short(verdicts)
-    remarked = itertools.chain.from_iterable(remarks.values())
-    free = WITH_VALUES not in remarks and all(v.score == v.max_score for v in remarked)
     if remarks:
-        console.print(Text("notes, which cost nothing" if free else "notes", style="bold"))
+        console.print(Text("notes", style="bold"))
     for note, noted in remarks.items():
         names = ", ".join(dict.fromkeys(one_line(verdict.exercise) for verdict in noted))
         said = f"{names}: {plain(note)}" if names else note

@@ -43,7 +43,7 @@ def labelled(submission: str, authors: Sequence[Author]) -> str:
 _MOST_MEMBERS = 6
 _MOST_TESTS = 4
 _MOST_NUMBERS = 6
-# A submission with answers like no other's is shown as a group only on request (--all).
+# A submission with answers like no other's is only counted.
 AT_LEAST = 2
 _KINDS = {mark: kind for kind, mark in ROW_MARKS.items()}
 
@@ -52,7 +52,6 @@ def in_words(
     groups: Sequence[AnswerCluster],
     names: Sequence[NamedMistake],
     folder: Path,
-    everyone: bool = False,
     unexplained: int = 0,
 ) -> Iterator[str]:
     """Yields the groups, the largest first, each with its tests and its smallest case.
@@ -61,7 +60,7 @@ def in_words(
     """
     command = f"grader mistakes {shlex.quote(str(folder))}"
     called = {group.id: name_of(group, names) for group in groups}
-    shown = [group for group in groups if everyone or len(group.members) >= AT_LEAST]
+    shown = [group for group in groups if len(group.members) >= AT_LEAST]
     for group in shown:
         yield from _group(group, called[group.id])
         yield ""
@@ -74,7 +73,7 @@ def in_words(
         yield "There is no group: no wrong answers without a name can be compared."
     if alone:
         others = "submission answers" if alone == 1 else "times a submission answers"
-        yield f"{alone} {others} like nobody else: {command} list --all"
+        yield f"{alone} {others} like nobody else"
     unnamed = [group for group in shown if called[group.id] is None]
     if unnamed:
         yield (

@@ -100,14 +100,14 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def tables(database: sqlite3.Connection, file: Path) -> set[str]:
-    """Returns the names of the tables and indices; none in a new file.
+def is_empty(database: sqlite3.Connection, file: Path) -> bool:
+    """Returns whether a file has no tables yet.
 
     Raises:
         ForeignStore: if the file is not an SQLite file.
     """
     try:
-        return {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+        return database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
             raise
@@ -129,8 +129,6 @@ def check(database: sqlite3.Connection, file: Path, assignment: str | None = Non
     Raises:
         ForeignStore: if the file has another assignment or schema, or is not a store.
     """
-    if "batch" not in tables(database, file):
-        raise ForeignStore(_foreign(file, "is not a store of results"))
     try:
         meta = dict(database.execute("SELECT key, value FROM batch"))
     except sqlite3.OperationalError as error:
@@ -182,22 +180,18 @@ def lock_folder(folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise StoreError(
-            f"results cannot be written to {folder} ({error.strerror}): "
-            "grade into a folder of yours with grader batch --out"
-        ) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise
     except BlockingIOError as error:
-        os.close(lock)
         raise StoreInUse(
             f"another batch is writing to {folder}: wait until it ends, or grade into another one"
         ) from error
     except OSError as error:
-        os.close(lock)
         raise StoreError(
-            f"{folder} cannot be locked against other batches ({error.strerror}): "
-            "name a folder on a local disk with --out"
+            f"results cannot be written to {folder}, or locked there ({error.strerror}): "
+            "name a folder of yours on a local disk with grader batch --out"
         ) from error
     return lock

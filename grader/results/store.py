@@ -19,12 +19,12 @@ from grader.results.database import (
     check,
     connect,
     create,
+    is_empty,
     lock_folder,
     refuse_foreign_lines,
     saying,
     set_value,
     stamp_of,
-    tables,
     transaction,
     value_of,
 )
@@ -77,7 +77,7 @@ class Store(Results):
             undo.callback(os.close, lock)
             with saying(file, "opened"):
                 database = undo.enter_context(contextlib.closing(connect(file, is_new=True)))
-                if not tables(database, file):
+                if is_empty(database, file):
                     create(database, assignment)
                 check(database, file, assignment)
                 database.execute("PRAGMA journal_mode = WAL")
@@ -103,7 +103,7 @@ class Store(Results):
             held = f"holds no {FILE}" if is_folder else "does not exist"
             raise StoreError(f"{folder} {held}: name the folder that `grader batch --out` wrote")
         with saying(file, "read"), contextlib.closing(connect(file)) as database:
-            if not tables(database, file):
+            if is_empty(database, file):
                 raise StoreError(f"{file} is empty: its batch was stopped before it began")
             assignment = check(database, file)
             return Results(file, assignment, _people(database))

@@ -48,14 +48,6 @@ _ALIKE, _ALIKE_ANONYMOUS = "alike", "alike-anonymous"
     help="Other code that the course gave to everybody: it is not compared; may be repeated.",
 )
 @click.option(
-    "--pairs",
-    type=click.IntRange(1, 1000),
-    default=30,
-    show_default=True,
-    metavar="N",
-    help="How many pairs are shown.",
-)
-@click.option(
     "--out", type=FOLDER, metavar="FOLDER", help="Where the pages go.  [default: RESULTS/alike]"
 )
 @click.option(
@@ -70,7 +62,6 @@ def alike(
     others: tuple[Path, ...],
     repositories: tuple[Path, ...],
     given: tuple[Path, ...],
-    pairs: int,
     out: Path | None,
     anonymous: bool,
     assignment_folder: Path,
@@ -96,7 +87,9 @@ def alike(
         say(BY_THEMSELVES)
     with ProgressBar("reading") as progress:
         advance = functools.partial(progress.count, "read", "")
-        comparison = compare(results, assignment, others, repositories, given, pairs, mask, advance)
+        comparison = compare(
+            results, assignment, others, repositories, given, mask=mask, advance=advance
+        )
     redacted = mask.text if mask else str
     index = write_alike(results.assignment, comparison, out or place, redacted)
     for remark in comparison.remarks:

@@ -25,7 +25,7 @@ from grader.cli.options import (
     say,
 )
 from grader.cli.preview import say_what_was_found, say_who_handed_in
-from grader.cli.progress import ExplainingProgress, ProgressBar
+from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.core.names import natural_order, several
 from grader.core.text import points, quantity
@@ -122,12 +122,12 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
     called = {one.name: labelled(one.name, one.authors) for one in opened.entries}
     with (
         ProgressBar("grading", begins=bool(opened.waiting)) as grading,
-        ExplainingProgress() as explaining,
+        ProgressBar("explaining", begins=False) as explaining,
         contextlib.closing(opened.results(pools, explain)) as results,
     ):
         for result in results:
             if isinstance(result, Explained):
-                explaining.advance(result, opened.to_explain)
+                _count(explaining, result, opened.to_explain)
                 continue
             told = isolation_in_words(result.isolation) if result.isolation else ""
             if told and told not in layers:  # once, unless machines of a cluster differ
@@ -138,6 +138,13 @@ def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
             not_preloaded |= result.imports.not_preloaded
     for sentence in not_preloaded_in_words(not_preloaded):
         say(sentence)
+
+
+def _count(explaining: ProgressBar, one: Explained, total: int) -> None:
+    """Counts one more of `total` submissions, whether it is explained in full or in part."""
+    outcome = "not fully explained" if one.words.missing else "explained"
+    entry = one.task.entry
+    explaining.count(outcome, labelled(entry.name, entry.authors), total)
 
 
 def _say_whose_points_changed(opened: Batch) -> None:
@@ -189,14 +196,14 @@ def explain(
         with (
             chosen_pools(None, jobs, say, waits=say) as pools,
             open_explanations(folder, assignment, explain_timeout) as missing,
-            ExplainingProgress() as progress,
+            ProgressBar("explaining", begins=False) as progress,
             contextlib.closing(missing.words(pools)) as words,
         ):
             if missing.changed:
                 why = "changed or gone since they were graded, or graded by other tests"
                 say(f"{why}; run grader batch over them first: {several(missing.changed)}")
             for one in words:
-                progress.advance(one, missing.waiting)
+                _count(progress, one, missing.waiting)
                 still += one.words.missing is not None
     except KeyboardInterrupt:
         say("stopped: the explanations so far are kept; run the command again to continue")

@@ -326,7 +326,7 @@ def _write(
     if until and rule and rule.local(until) <= (due := rule.local(rule.due)):
         raise BadDecisions(f"until must be after the due date, {due:%Y-%m-%dT%H:%M %Z}")
     # A table that cannot be read would stop every command.
-    read = read_times(folder / decision.table, known) if decision.table else None
+    _, strangers = read_times(folder / decision.table, known) if decision.table else ((), [])
     now = datetime.datetime.now().astimezone()
     line = append_decision(file, kind, {**found, "who": who, "when": now})
     click.echo(f"{file}:{line}: written")
@@ -334,9 +334,9 @@ def _write(
     for effect in effects(results, settling):
         for told in effect.in_short() if effect.decision.line == line else ():
             click.echo(f"  {told}")
-    if read and read.strangers:
-        click.echo(f"  nobody of this class: {several(list(read.strangers))}")
-    if read and settling.untimed:
+    if strangers:
+        click.echo(f"  nobody of this class: {several(strangers)}")
+    if decision.table and settling.untimed:
         click.echo(f"  still without a time: {several(list(settling.untimed))}")
     if (folder / REPORT).is_dir():
         click.echo(f"  the pages show it after grader report {shlex.quote(str(folder))}")

@@ -15,7 +15,7 @@ from grader.core.text import enumerated, quantity
 from grader.reports.export.filling import Choices
 from grader.reports.export.formats import FORMATS, export_of
 from grader.reports.export.scores import ExportRefused, refuse_results, write_whole
-from grader.reports.feedback import FORMS, README, write_feedback
+from grader.reports.feedback import FORMS, README, TO_SOME, write_feedback
 from grader.results.decisions.opening import open_settling
 from grader.results.store import Store
 
@@ -171,11 +171,11 @@ def feedback(folder: Path, form: str, out: Path | None, pdf: bool) -> None:
     results = Store.read(folder)
     place = out or folder / f"feedback-{form}"
     written = write_feedback(results, open_settling(results), form, place, pdf)
-    without: dict[tuple[str, str], list[str]] = {}
+    without: dict[str, list[str]] = {}
     for one in written.left_out:
-        kind = "not for everybody" if one.is_written else "without feedback"
-        without.setdefault((kind, one.reason), []).append(one.submission)
-    for (kind, reason), names in without.items():
+        without.setdefault(one.reason, []).append(one.submission)
+    for reason, names in without.items():
+        kind = "not for everybody" if reason == TO_SOME else "without feedback"
         say(f"{kind}: {several(names, shown=_SHOWN)}: {reason}")
     click.echo(f"feedback of {quantity(written.written, 'submission')}: {written.place}")
     click.echo(f"how it is handed back: {place / README}")

@@ -52,20 +52,18 @@ def mistakes(context: click.Context, folder: Path) -> None:
 
 @mistakes.command("list", short_help="List the groups of submissions that answer alike.")
 @_FOLDER
-@click.option("--all", "everyone", is_flag=True, help="Also list answers that occur once.")
-def list_groups(folder: Path, everyone: bool = False) -> None:
+def list_groups(folder: Path) -> None:
     """Lists the groups of submissions with the same wrong answers, whatever their code is.
 
     \b
-    Examples:
+    Example:
       grader mistakes results/ list
-      grader mistakes results/ list --all
 
     Changes that you made in mistakes.toml take effect.
     """
     names = _applied(folder)
     unexplained = len(Store.read(folder).unexplained())
-    for line in in_words(_groups(folder), names, folder, everyone, unexplained):
+    for line in in_words(_groups(folder), names, folder, unexplained):
         click.echo(line)
 
 

@@ -9,9 +9,7 @@ import click
 from rich.console import Console
 
 from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
-from grader.core.explanation import LATE
 from grader.core.verdict import GradeStatus
-from grader.grading.options import Options
 from grader.reports.class_table import print_summary
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
@@ -24,8 +22,6 @@ from grader.results.decisions.settling import Settling
 from grader.results.results import Results
 from grader.results.store import Store
 
-# The time that is advised for explanations that ended late, in times of the batch.
-_LONGER = 3
 ANONYMOUS = "report-anonymous"
 BY_THEMSELVES = (
     "names, ids and addresses of the class are numbers; what students call themselves otherwise, "
@@ -103,12 +99,9 @@ def print_next_steps(results: Results, written: Report) -> None:
     """Prints the open decisions, the place of the report, and the command that exports grades."""
     folder = shlex.quote(str(results.folder))
     steps = [*written.decisions]
-    if lacks := [*results.unexplained().values()]:
-        noun = "submission is" if len(lacks) == 1 else "submissions are"
-        seconds = _LONGER * Options.from_json(results.options() or {}).explain_seconds
-        longer = f" --explain-timeout {seconds:g}" if LATE in lacks else ""
-        said = f"{len(lacks)} {noun} not fully explained"
-        steps.append((said, f"grader explain RESULTS{longer}"))
+    if lacking := len(results.unexplained()):
+        noun = "submission is" if lacking == 1 else "submissions are"
+        steps.append((f"{lacking} {noun} not fully explained", "grader explain RESULTS"))
     steps.append(("hand grades on", "grader export RESULTS --format csv --out grades.csv"))
     shown = [(said, command.replace("RESULTS", folder)) for said, command in steps]
     shown.insert(-1, ("the class in full", str(written.index)))

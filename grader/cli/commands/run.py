@@ -112,7 +112,7 @@ def run(
         assignment, options = chosen_options(assignment_folder, [path], **chosen)
         if live:
             wanted = options.exercises or tuple(assignment.points)
-            live.expect({name: p for name, p in assignment.points.items() if name in wanted})
+            live.expect(sum(assignment.points[name] for name in wanted))
         follow = live.add if live else None
         grade = graded_alone(single(path), assignment, options, not no_explain, follow)
         if live:

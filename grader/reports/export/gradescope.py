@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,6 @@ _FORMATS = {
     "stdout_visibility": "hidden",
 }
 _LONGEST_REASON = 2000
-_NOT_YET = "grading ended before this exercise"
 _COUNTED_BELOW = "Other aspects than values are counted with the further tests."
 
 
@@ -105,39 +104,22 @@ def results(grade: Grade, display: Display) -> dict[str, Any]:
     return found
 
 
-def progress(
-    worth: Mapping[str, float], reached: Sequence[Verdict], display: Display
-) -> dict[str, Any]:
+def progress(most: float, reached: Sequence[Verdict], display: Display) -> dict[str, Any]:
     """Returns the results so far, which Gradescope finds if grading is cut off now.
 
-    `worth` are the points of each exercise. An entry mixes public and hidden tests, so students see
-    it only when they see hidden tests.
+    `most` are the points of the exercises. The points include those of hidden tests, so students
+    see them only when they see hidden tests.
     """
-    found, causes = by_exercise(reached), causes_of(reached)
-    own = {exercise: found.get(exercise, []) for exercise in worth}
-    earned = [(total(v.score for v in own[exercise]), most) for exercise, most in worth.items()]
-    scale = display.scale(total(worth.values()))
-    points_of_each = zip(own, scaled(earned, display.total), strict=True)
-    entries = [
-        {
-            "name": one_line(exercise),
-            "number": str(number),
-            "score": score,
-            "max_score": most,
-            "status": "passed" if own[exercise] and score == most else "failed",
-            "output": feedback(own[exercise], causes, scale) if own[exercise] else _NOT_YET,
-            "visibility": display.hidden_tests,
-        }
-        for number, (exercise, (score, most)) in enumerate(points_of_each, 1)
-    ]
+    earned = total(verdict.score for verdict in reached)
     return {
-        "score": total(score for score, _ in scaled(earned, display.total)),
+        "score": points_of(hundredths(earned * display.scale(most))),
         "output": (
             f"Grading was cut off before it ended, after {len(reached)} tests. The points are "
             "what was reached until then and no grade: ask your instructor to have it graded again."
         ),
         **_FORMATS,
-        "tests": entries,
+        "visibility": display.hidden_tests,
+        "tests": [],
     }
 
 

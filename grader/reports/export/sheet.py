@@ -125,8 +125,6 @@ def _reader(text: str, separator: str, strict: bool = False) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
 
 
-# Names of submissions in downloads: `doejane_LATE_123_4567_rope.zip`, `Jane Doe_123_…`.
-_NAME_AND_NUMBER = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>[0-9]+)(?:_.*)?", re.DOTALL)
 _WORDS = re.compile(r"[^\W_]+")
 
 
@@ -185,7 +183,6 @@ class Directory:
         if not (person.id or person.email):
             by_id = self._with_key(person.name)
             is_exact = bool(by_id)
-            by_id = by_id or self._with_name_and_number(person.name)
         witnesses = {
             "id": by_id,
             "e-mail address": self._with_key(person.email),
@@ -201,7 +198,7 @@ class Directory:
         group = normalised(person.name)
         members = self._by_group.get(group, set()) if group else set()
         if not members:
-            raise NoRow(self._why_not(person))
+            raise NoRow
         return [self._rows[number] for number in sorted(members)], False
 
     def _with_key(self, key: str, name: str = "") -> set[int]:
@@ -218,22 +215,8 @@ class Directory:
                 return rows
         return set()
 
-    def _with_name_and_number(self, name: str) -> set[int]:
-        """Returns the row that fits both parts of a text: a name, and a number after it.
-
-        A number alone proves nothing.
-        """
-        parts = _NAME_AND_NUMBER.fullmatch(name)
-        return self._with_key(parts["number"], parts["name"]) if parts else set()
-
     def _named(self, name: str) -> set[int]:
         return {number for form in _forms(name) for number in self._by_name.get(form, ())}
-
-    def _why_not(self, person: Author) -> str:
-        first = self._by_key[0] if self._by_key and person.id else {}
-        others = first.get(normalised(person.id), ())
-        labels = ", ".join(self._rows[number].label for number in others)
-        return f"the number {person.id} belongs to {labels} there" if labels else ""
 
 
 def _agreed(witnesses: Mapping[str, set[int]]) -> int:
@@ -250,19 +233,14 @@ def _agreed(witnesses: Mapping[str, set[int]]) -> int:
 
 
 def _alike(name: str, others: Iterable[str]) -> bool:
-    own = set(_words(name))
-    theirs = {word for other in others for word in _words(other)}
-    return not own or not theirs or bool(own & theirs) or _run_together(own, theirs)
-
-
-def _run_together(own: set[str], theirs: set[str]) -> bool:
-    """Returns whether one name is a single word that begins or ends with a word of the other."""
-    for one, other in ((own, theirs), (theirs, own)):
-        for word in one if len(one) == 1 else ():
-            parts = tuple(part for part in other if len(part) > 1)
-            if word.startswith(parts) or word.endswith(parts):
-                return True
-    return False
+    """Returns whether names have a word in common, also if one is run together: "doejane"."""
+    own, theirs = set(_words(name)), {word for other in others for word in _words(other)}
+    if not own or not theirs or own & theirs:
+        return True
+    pairs = [pair for one in own for two in theirs for pair in ((one, two), (two, one))]
+    return 1 in (len(own), len(theirs)) and any(
+        len(part) > 1 and (word.startswith(part) or word.endswith(part)) for word, part in pairs
+    )
 
 
 def _forms(name: str) -> set[str]:

@@ -74,7 +74,7 @@ def _without_cost(test: Verdict) -> Verdict:
 
 
 _LONGEST = 300
-# A submission can raise any exception: kinds beyond this number are only counted.
+# A submission can raise any exception: further kinds are left out.
 _MOST = 60
 
 
@@ -136,7 +136,6 @@ class ProblemCounts:
                 kind.setdefault(words, ProblemCount(words)).add(place, noted)
 
 
-def ranked(kinds: Iterable[ProblemCount]) -> tuple[list[ProblemCount], int]:
-    """Returns the kinds that most submissions share, and the number of kinds left out."""
-    ordered = sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))
-    return ordered[:_MOST], max(len(ordered) - _MOST, 0)
+def ranked(kinds: Iterable[ProblemCount]) -> list[ProblemCount]:
+    """Returns the kinds that most submissions share."""
+    return sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))[:_MOST]

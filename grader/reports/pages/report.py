@@ -59,9 +59,9 @@ def class_page(
     compared: bool,
 ) -> str:
     """Returns the page of a class; a report that `compared` two batches has another page."""
-    mistakes, unlisted_mistakes = ranked(found.counts.mistakes.values())
-    others, unlisted_others = ranked(found.counts.others.values())
-    remarks, unlisted_remarks = ranked(found.counts.remarks.values())
+    mistakes = ranked(found.counts.mistakes.values())
+    others = ranked(found.counts.others.values())
+    remarks = ranked(found.counts.remarks.values())
     kinds = [*mistakes, *others, *remarks]
     statuses = Counter(entry.status for entry in found.entries)
     most = max((entry.max_score for entry in found.entries), default=0.0)
@@ -91,7 +91,6 @@ def class_page(
         mistakes=mistakes,
         others=others,
         remarks=remarks,
-        unlisted=(unlisted_mistakes, unlisted_others, unlisted_remarks),
         data=as_json(found.columns(kinds) | {"histogram": histogram, "bins": _BINS}),
     )
 

@@ -29,6 +29,7 @@ from grader.results.database import FILE
 from grader.results.results import Results
 from grader.results.store import Store
 
+_MOST = 30  # pairs
 _HANDED_OUT = ("adapters.py", "assignment", "tests/conftest.py", "tests/public")
 _ADAPTERS = "adapters.py"
 
@@ -80,7 +81,7 @@ def compare(
     others: Sequence[Path] = (),
     repositories: Sequence[Path] = (),
     given: Sequence[Path] = (),
-    most: int = 30,
+    most: int = _MOST,
     mask: Mask | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> SimilarPairs:

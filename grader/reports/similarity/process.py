@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,10 +138,8 @@ def _compared(node: ast.AST, names: _Names) -> str:
 
 def windows(found: Sequence[Token], length: int) -> Iterator[tuple[str, int, int]]:
     """Yields each run of `length` tokens as one text, with its first and last lines."""
-    views = itertools.tee(found, length)
-    for skipped, view in enumerate(views):
-        next(itertools.islice(view, skipped, skipped), None)
-    for window in zip(*views, strict=False):
+    for first in range(len(found) - length + 1):
+        window = found[first : first + length]
         lines = [token.line for token in window]
         yield " ".join(token.text for token in window), min(lines), max(lines)
 

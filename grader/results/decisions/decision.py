@@ -131,13 +131,11 @@ class ClassList:
         self._authors = people.authors
         self._tests = results.tests()
         self._people: dict[str, dict[Author, None]] = defaultdict(dict)
-        self._spoken: dict[str, dict[Author, None]] = defaultdict(dict)
         everyone = [*(one for own in people.authors.values() for one in own), *people.absentees]
         for author in everyone:
-            for text in {author.name, author.id, author.email} - {""}:
+            names = {author.name, _surname_last(author.name), author.id, author.email}
+            for text in names - {""}:
                 self._people[_key(text)][author] = None
-            if author.name:
-                self._spoken[_key(_surname_last(author.name))][author] = None
         self._shown = [*self.submissions, *(one.name for one in everyone if one.name)]
 
     def by_number(self, person: str) -> str | None:
@@ -173,7 +171,7 @@ class ClassList:
                     "name or id: give another name, id or number"
                 )
             return Whom(submission=self._numbers[key])
-        people = people or [*self._spoken.get(_key(_surname_last(person)), ())]
+        people = people or [*self._people.get(_key(_surname_last(person)), ())]
         if len(people) == 1:
             return Whom(author=people[0])
         if people:

@@ -231,28 +231,31 @@ def remove_decision(file: Path, line: int) -> None:
         _write(file, "\n".join(kept).rstrip() + "\n")
 
 
-def _lines(file: Path) -> list[str]:
+@contextlib.contextmanager
+def _saying(file: Path, done: str) -> Iterator[None]:
+    """Turns an error inside into a `BadDecisions`: the file cannot be `done`."""
     try:
-        if file.exists() and not file.is_file():  # a pipe would be waited for
-            raise BadDecisions(f"{file} is not an ordinary file: move it away")
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return []
+        yield
     except OSError as error:
-        raise BadDecisions(f"{file} cannot be read: {error.strerror}") from error
+        raise BadDecisions(f"{file} cannot be {done}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise BadDecisions(f"{file} is not text in UTF-8") from error
-    return text.removeprefix("\ufeff").split("\n")
+    except UnicodeEncodeError as error:
+        raise BadDecisions("a text of this decision is not UTF-8: set a UTF-8 locale") from error
+
+
+def _lines(file: Path) -> list[str]:
+    with _saying(file, "read"):
+        if not file.exists():
+            return []
+        if not file.is_file():  # a pipe would be waited for
+            raise BadDecisions(f"{file} is not an ordinary file: move it away")
+        return file.read_text(encoding="utf-8").removeprefix("\ufeff").split("\n")
 
 
 def _write(file: Path, text: str) -> None:
-    try:
-        with replaced(file) as partial:
-            partial.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
-    except UnicodeEncodeError as error:
-        raise BadDecisions("a text of this decision is not UTF-8: set a UTF-8 locale") from error
+    with _saying(file, "written"), replaced(file) as partial:
+        partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextlib.contextmanager
@@ -263,12 +266,10 @@ def _locked(file: Path) -> Iterator[None]:
         BadDecisions: if the file's folder cannot be opened or locked.
     """
     with contextlib.ExitStack() as stack:
-        try:
+        with _saying(file, "written"):
             folder = os.open(file.parent, os.O_RDONLY)
             stack.callback(os.close, folder)
             fcntl.flock(folder, fcntl.LOCK_EX)
-        except OSError as error:
-            raise BadDecisions(f"{file} cannot be written: {error.strerror}") from error
         yield
 
 

@@ -8,7 +8,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import NoAssignment, find_assignment
@@ -36,16 +36,12 @@ _TIMES = (
 _WHO = ("submission", *ID_COLUMNS, *EMAIL_COLUMNS, *NAME_COLUMNS)
 
 
-@dataclass(frozen=True, slots=True)
-class TimesTable:
-    """When people of the class handed in; `strangers` are the names in rows of other people."""
+def read_times(
+    file: Path, known: ClassList
+) -> tuple[list[tuple[Whom, datetime.datetime]], list[str]]:
+    """Returns when people of the class handed in, and the names in rows of other people.
 
-    times: tuple[tuple[Whom, datetime.datetime], ...]
-    strangers: tuple[str, ...]
-
-
-def read_times(file: Path, known: ClassList) -> TimesTable:
-    """Reads the times when people of the class handed in; skips rows without a time.
+    Skips rows without a time.
 
     Raises:
         BadDecisions: if the file cannot be read, or has no column for times or people.
@@ -72,7 +68,7 @@ def read_times(file: Path, known: ClassList) -> TimesTable:
             said = f"{cells[time]!r} is not a time such as 2026-10-03 23:59:00 +0200"
             raise BadDecisions(f"{file.name}:{number}: {said}")
         found.append((whom, moment))
-    return TimesTable(tuple(found), tuple(strangers))
+    return found, strangers
 
 
 def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
@@ -280,7 +276,7 @@ def _times(
     found: list[tuple[Whom, tuple[datetime.datetime, str]]] = []
     for one in decisions:
         if one.kind is Kind.TIMES:
-            times_of_all = read_times(results.folder / one.table, known).times
+            times_of_all, _ = read_times(results.folder / one.table, known)
             found += [(whom, (at, one.source)) for whom, at in times_of_all]
     found += [(one.whom, (one.at, one.source)) for one in decisions if one.at]
     named = {Whom(name): [name] for name in handed_in}

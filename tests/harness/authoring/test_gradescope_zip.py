@@ -246,13 +246,6 @@ def test_the_zip_refuses_an_unknown_exercise(tiny):
         autograder_zip(find_assignment(tiny), unknown)
 
 
-def test_a_torch_index_that_is_not_an_address_is_refused(grader, tmp_path):
-    """A second line in requirements.txt would be a second requirement."""
-    done = grader("gradescope-zip", tmp_path / "a.zip", "--torch-index", "x\n--pre")
-    assert done.returncode == 2
-    assert not (tmp_path / "a.zip").exists()
-
-
 def test_options_of_the_zip_command_apply_when_the_autograder_runs(grader, tiny, forked, tmp_path):
     """The instructor chooses hidden tests after the due date, one exercise and the seed.
 
@@ -340,26 +333,22 @@ def test_a_killed_autograder_leaves_the_results_so_far(container):
     endless = RIGHT + "\ndef run_count(x):\n    while True: pass\n"
     write_files(container.root / "submission", {"adapters.py": endless})
     process = container.start()
-    reached = until(
-        lambda: [test for test in reached_in(container) if test["score"] == 40.0],
-        "the points of the first exercise are written",
-        pause=0.02,
-    )
+    points = "the points of the first exercise are written"
+    until(lambda: points_in(container) == 40.0, points, pause=0.02)
     for pid in [process.pid, *descendants(process.pid)]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     process.wait()
     found = container.results()
     assert "cut off before it ended" in found["output"]
-    assert found["tests"][0] == reached[0]
-    assert found["tests"][1]["score"] == 0.0
+    assert found["score"] == 40.0
 
 
-def reached_in(container: Container) -> list[dict[str, Any]]:
-    """Returns the tests in the results so far, or none."""
+def points_in(container: Container) -> float:
+    """Returns the points in the results so far."""
     with contextlib.suppress(FileNotFoundError):
-        return list(container.results()["tests"])
-    return []
+        return float(container.results()["score"])
+    return 0.0
 
 
 HOG = """

@@ -63,7 +63,7 @@ def test_the_most_alike_pairs_are_printed_first(out, tiny):
 
 def test_another_class_is_compared_too_and_named_as_the_origin(out, tiny, tmp_path):
     """`--out` says where the pages go."""
-    words = ("--with", out.parent / "other", "--out", tmp_path / "pages", "--pairs", 9)
+    words = ("--with", out.parent / "other", "--out", tmp_path / "pages")
     done = grader_here("alike", out, "--assignment", tiny, *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].endswith(" %  ann and bob")

@@ -83,8 +83,7 @@ def test_results_are_written_as_verdicts_arrive(tmp_path, monkeypatch):
 
     with LiveResults(file, Display(20.0)) as live:
         assert (now()["score"], now()["tests"]) == (0.0, [])
-        live.expect(WORTH)
-        assert [one["name"] for one in now()["tests"]] == ["run_rope", "run_mha"]
+        live.expect(10.0)
         live.add(wrong)
         live.add(wrong)
         live.add(right)
@@ -102,7 +101,7 @@ def test_an_exception_leaves_results_that_say_so(tmp_path):
 
     def grade_until_it_fails() -> None:
         with LiveResults(file, Display()) as live:
-            live.expect(WORTH)
+            live.expect(10.0)
             live.add(a_verdict("run_rope", 4.0))
             raise ZeroDivisionError("secret")
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.explanation import LATE, WrongAnswer, WrongAnswers
+from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Measurement
 from grader.explain.mistakes.clusters import clusters_of, read_names
-from grader.grading.options import Options
 from grader.results.store import Store
 from tests.harness.conftest import write_files
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, not_graded, scored
@@ -59,17 +58,6 @@ def test_submissions_without_explanations_are_a_next_step(tmp_path, count, said)
     a_batch(tmp_path, *wrong, scored("c", 4, 6))
     done = grader_here("report", tmp_path)
     assert f"  {said}: grader explain {tmp_path}" in next_steps(done.stdout)
-
-
-@pytest.mark.parametrize(("seconds", "advised"), [(None, 60), (45.0, 135), (0.5, 1.5)])
-def test_more_time_is_advised_where_time_for_explanations_ended(tmp_path, seconds, advised):
-    """The same command with the time of the batch, or less, would end in the same way."""
-    a_batch(tmp_path, replace(scored("a", 0, 6), unexplained=LATE))
-    if seconds is not None:
-        with Store.open(tmp_path, "Attention") as store:
-            store.remember(options=Options(explain_seconds=seconds).as_json())
-    said = f"grader explain {tmp_path} --explain-timeout {advised}"
-    assert any(step.endswith(said) for step in next_steps(grader_here("report", tmp_path).stdout))
 
 
 def test_a_report_goes_where_out_says(tmp_path):
@@ -168,14 +156,13 @@ def groups(folder: Path) -> list[str]:
     return [one.id for one in clusters_of(Store.read(folder).wrong_answers())]
 
 
-def test_mistakes_lists_groups_and_on_request_who_is_alone(clusters):
+def test_mistakes_lists_groups_and_nobody_who_is_alone(clusters):
     """Without a command, `mistakes` lists."""
     large, small = groups(clusters)
     short = grader_here("mistakes", clusters)
     assert grader_here("mistakes", clusters, "list").stdout == short.stdout
     assert short.stdout.startswith(f"{large}  2 submissions answer alike in run_rope: ")
     assert small not in short.stdout
-    assert small in grader_here("mistakes", clusters, "list", "--all").stdout
 
 
 def test_a_named_group_gets_its_name_in_all_its_exercises(clusters):

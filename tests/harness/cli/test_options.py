@@ -47,7 +47,7 @@ def parsed(*words: str) -> dict[str, object]:
             | {"form": "text", "output": None, "fail_under": None, "metadata": None}
             | {"hidden_tests": "visible", "leaderboard": False},
         ),
-        (("alike", "out"), {"pairs": 30, "out": None, "anonymous": False, "others": ()}),
+        (("alike", "out"), {"out": None, "anonymous": False, "others": ()}),
         (("explain", "out"), {"jobs": None}),
         (("feedback", "out"), {"form": "folders", "out": None, "pdf": False}),
         (("export", "out", "--format", "csv"), {"output": Path("-"), "template": None}),
@@ -75,8 +75,6 @@ def test_an_option_that_is_not_given_has_its_documented_default(words, defaults)
         (BATCH, "--explain-timeout", (0.5, 0.0)),
         (("run", "it"), "--fail-under", (0.0, -0.5)),
         (("run", "it"), "--fail-under", (100.0, 100.5)),
-        (("alike", "out"), "--pairs", (1, 0)),
-        (("alike", "out"), "--pairs", (1000, 1001)),
         (("explain", "out"), "--jobs", (1, 0)),
         (("verify",), "--seeds", (2, 1)),
     ],

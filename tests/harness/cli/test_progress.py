@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from grader.cli.progress import ExplainingProgress, ProgressBar
-from grader.core.explanation import Words
-from grader.core.submission import Author
-from grader.grading.options import Explained, ExplanationTask
-from grader.intake.entry import Entry
+from grader.cli.progress import ProgressBar
 
 pytestmark = pytest.mark.unit
 
@@ -35,14 +29,3 @@ def test_a_count_without_a_name_names_none(capsys):
     with ProgressBar("reading") as progress:
         progress.count("read", "", 1)
     assert capsys.readouterr().err == "1/1: 1 read\n"
-
-
-def test_explanations_are_counted_by_whether_words_are_missing(capsys):
-    """A submission is named with its authors."""
-    with ExplainingProgress() as progress:
-        for name, missing in (("ann", None), ("bob", "it took too long")):
-            entry = Entry(name, Path(name), authors=(Author(name.title()),))
-            question = ExplanationTask(entry, lambda: pytest.fail("nobody asks for the grade"))
-            progress.advance(Explained(question, Words(missing=missing)), 2)
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "2/2: 1 explained, 1 not fully explained; last: Bob (bob)"

@@ -62,7 +62,7 @@ def replaced(adapters):
     named = [(name, value) for name, value in adapters.items() if name.startswith("run_")]
     return {{name: functools.wraps(old)(getattr({module}, name)) for name, old in named}}
 """
-EXPORTS = ("csv", "canvas", "json", "junit")
+EXPORTS = ("csv", "json", "junit")
 FORMATS = ("text", "gradescope", "github", "junit", "prairielearn")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 

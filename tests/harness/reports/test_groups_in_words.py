@@ -60,23 +60,15 @@ NAMED = NamedMistake(Diagnosis("half", "You take half.", "How much?"), TWO.answe
 
 
 def test_a_group_is_listed_with_its_members_tests_and_smallest_case():
-    """A group of one is only counted, unless everyone is asked for."""
+    """A group of one is only counted."""
     assert [*in_words([TWO, ONE], [], RESULTS)] == [
         f"{TWO.id}  2 submissions answer alike in run_x: a.py:3 takes half?",
         "    who:   ann, bob",
         "    tests: a",
         "    case:  for x1 the answer is a tensor of shape [2]: 1.5, 2",
         "",
-        "1 submission answers like nobody else: grader mistakes some/results list --all",
+        "1 submission answers like nobody else",
         f'To name a group: grader mistakes some/results name {TWO.id} ID --sentence "Your …" '
-        '--hint "…?"',
-    ]
-    every = [*in_words([TWO, ONE], [NAMED], RESULTS, everyone=True)]
-    assert every[0] == f"{TWO.id}  2 submissions answer alike in run_x: named half"
-    assert every[5] == f"{ONE.id}  1 submission answers in run_x: why?"
-    assert every[-2:] == [
-        "",
-        f'To name a group: grader mistakes some/results name {ONE.id} ID --sentence "Your …" '
         '--hint "…?"',
     ]
 
@@ -84,10 +76,8 @@ def test_a_group_is_listed_with_its_members_tests_and_smallest_case():
 def test_a_class_whose_groups_are_named_has_none_to_name():
     """The line about naming would lead nowhere."""
     said = [*in_words([TWO, ONE, ONE], [NAMED], RESULTS)]
-    assert (
-        said[-1]
-        == "2 times a submission answers like nobody else: grader mistakes some/results list --all"
-    )
+    assert said[0] == f"{TWO.id}  2 submissions answer alike in run_x: named half"
+    assert said[-1] == "2 times a submission answers like nobody else"
     (none,) = in_words([], [], RESULTS)
     assert none == "There is no group: no wrong answers without a name can be compared."
     assert [*in_words([TWO], [NAMED], RESULTS)][-1] == ""
@@ -113,7 +103,7 @@ def test_a_large_group_is_cut_and_counted():
     ]
     bare = WrongAnswer("whole", 0, True, (), (0.123456,), (0, 0), "", 0)
     (_, _, tests, case, *_) = in_words(
-        [a_group(WrongAnswers("run_x", (bare,)), "a", "b")], [], RESULTS, everyone=True
+        [a_group(WrongAnswers("run_x", (bare,)), "a", "b")], [], RESULTS
     )
     assert (tests, case) == (
         "    tests: whole",

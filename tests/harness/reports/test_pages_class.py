@@ -244,16 +244,15 @@ def test_other_problems_are_counted_by_their_kind():
         "dx went wrong": ([1], {"run_x": 1}),
         "missing": ([2, 3], {"run_y": 2}),
     }
-    found, more = ranked(others)
+    found = ranked(others)
     assert [kind.words for kind in found] == [
         "it has shape [3, 2]", "missing", "vx went wrong", "dx went wrong", "vy went wrong",
     ]  # fmt: skip
-    assert more == 0
     assert {words: (one.who, dict(one.exercises)) for words, one in counts.remarks.items()} == {
         "Runs on a CPU only.": ([2], {"run_a": 1, "run_x": 1}),
         "earns none of its points": ([2], {"run_a": 1, "run_x": 1}),
     }
-    assert ranked([ProblemCount(f"kind {number}") for number in range(63)])[1] == 3
+    assert len(ranked([ProblemCount(f"kind {number}") for number in range(63)])) == 60
 
 
 def test_a_note_that_costs_points_is_a_problem():

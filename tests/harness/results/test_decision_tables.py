@@ -235,8 +235,8 @@ def test_no_name_is_not_the_name_of_somebody_without_one(tmp_path: Path, said: s
 def times_of(folder: Path, table: str | bytes) -> list[tuple[Whom, str]]:
     file = folder / "times.csv"
     file.write_bytes(table if isinstance(table, bytes) else table.encode())
-    read = read_times(file, ClassList(a_class(folder)))
-    return [(whom, at.isoformat()) for whom, at in read.times]
+    times, _ = read_times(file, ClassList(a_class(folder)))
+    return [(whom, at.isoformat()) for whom, at in times]
 
 
 @pytest.mark.parametrize(
