@@ -176,12 +176,14 @@ def _assignment(root: Path, table: Mapping[str, Any]) -> Assignment:
         raise BadAssignment(f"[tool.grader] call_timeout must be above 0, not {timeout!r}")
     name = str(table.get("name", root.name))
     forbidden = _forbidden(table.get("forbidden", {}))
-    packages, preload = _modules(table, "packages"), _modules(table, "preload")
+    packages = _names(table, "packages", '["numpy", "pandas"]')
+    preload = _names(table, "preload", '["numpy", "scipy.stats"]')
     dotted = next((package for package in packages if "." in package), None)
     if dotted:
         top = dotted.partition(".")[0]
         raise BadAssignment(f"[tool.grader] packages: write {top!r} for {dotted!r}, the package")
-    calls = _system_calls(table.get("system_calls", []))
+    # A job checks which of them can be granted.
+    calls = _names(table, "system_calls", '["inotify_init1"]')
     show_edits = table.get("show_edits", False)
     if not isinstance(show_edits, bool):
         raise BadAssignment(f"[tool.grader] show_edits must be true or false, not {show_edits!r}")
@@ -213,33 +215,17 @@ def _forbidden(table: object, above: str = "") -> dict[str, float]:
     return costs
 
 
-def _modules(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Returns module names as in an import statement; refuses the grader's own."""
+def _names(table: Mapping[str, Any], key: str, example: str) -> tuple[str, ...]:
+    """Returns a list of names, each as often as once, in which each part is an identifier."""
     names = table.get(key, [])
     if not isinstance(names, list):
-        raise BadAssignment(f'[tool.grader] {key} must be a list of names, as ["numpy", "pandas"]')
+        raise BadAssignment(f"[tool.grader] {key} must be a list of names, as {example}")
     for name in names:
         parts = name.split(".") if isinstance(name, str) else [""]
         if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
-            raise BadAssignment(
-                f"[tool.grader] {key}: {name!r} is not a name that an import statement can have"
-            )
+            raise BadAssignment(f"[tool.grader] {key}: {name!r} is not such a name as {example}")
         if parts[0] == "grader":
             raise BadAssignment(f"[tool.grader] {key}: {name} is out of a submission's reach")
-    return tuple(dict.fromkeys(names))
-
-
-def _system_calls(names: object) -> tuple[str, ...]:
-    """Returns names as in the kernel's manual; a job checks which of them can be granted."""
-    if not isinstance(names, list):
-        raise BadAssignment(
-            '[tool.grader] system_calls must be a list of names, as ["inotify_init1"]'
-        )
-    for name in names:
-        if not isinstance(name, str) or not name.isidentifier():
-            raise BadAssignment(
-                f"[tool.grader] system_calls: {name!r} is not a name of a system call"
-            )
     return tuple(dict.fromkeys(names))
 
 

@@ -23,8 +23,6 @@ NOT_CALLED = " was not called again after this happened twice: "
 USED_UP = " seconds were used up before this test"
 # Marks a test that still fails after the change that fixes other tests of its exercise.
 STAYS_WRONG = "Still fails after one change of "
-# Ends the headline of a test that fails only on inputs that the explainer does not have.
-ON_NEW_INPUTS = "fails on the new random inputs used for grading"
 # Begins the line below the headline that counts wrong values; the headline differs by case.
 _COUNTED = re.compile(r"\d+ of \d+ values in ")
 # The name of the answer, or of its part, in that line.
@@ -122,11 +120,6 @@ class FailedTest:
         lines, or indents them.
         """
         return any(one.startswith(STAYS_WRONG) for one in self.message.split("\n")[1:])
-
-    @property
-    def is_on_new_inputs(self) -> bool:
-        """Returns whether the test fails only on inputs that the explainer does not have."""
-        return self.headline.endswith(ON_NEW_INPUTS)
 
     @property
     def sentence(self) -> str:
@@ -268,8 +261,8 @@ def causes(
     Tests share a cause if they share the mistake or the line, or, in one exercise, the message or a
     timeout. Wrong gradients of an exercise follow from its wrong values. A wrong answer without an
     explanation follows from the explained wrong values of its exercise, or from failures of an
-    exercise that it `builds_on`. A failure only on new inputs follows from any other one. Wrong
-    values are no reason for needless work, or for an input that is written into.
+    exercise that it `builds_on`. Wrong values are no reason for needless work, or for an input that
+    is written into.
     """
     ranked = _ranked(failed, order)
     place = {id(test): number for number, test in enumerate(ranked)}
@@ -374,7 +367,7 @@ def _followed(
     """Returns the groups, after merging each group that only follows from another one."""
     roots: dict[tuple[str, Aspect], list[FailedTest]] = {}
     known: dict[str, list[FailedTest]] = {}
-    for group in sorted(groups, key=_is_on_new_inputs):
+    for group in groups:
         is_known = any(test.mistake is not None or test.places for test in group)
         for test in group:
             if not test.is_apart and test.status is not Status.MISSING:
@@ -396,11 +389,6 @@ def _followed(
             root = known.get(exercise, group) if are_answers else group
         if root is group:
             root = next((roots[one] for one in earlier if one in roots), group)
-        if root is group and _is_on_new_inputs(group):
-            told = (own for (name, _), own in roots.items() if name == exercise)
-            root = next(
-                (own for own in told if own[0].status in (Status.FAILED, Status.ERROR)), group
-            )
         if root is group:
             left.append(group)
         else:
@@ -427,10 +415,6 @@ def _is_no_answer(test: FailedTest) -> bool:
     return test.aspect in (*COUNTED_ASPECTS, Aspect.DISCIPLINE) and not test.counts_values
 
 
-def _is_on_new_inputs(group: Sequence[FailedTest]) -> bool:
-    return all(test.is_on_new_inputs for test in group)
-
-
 def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
     """Returns the causes, after merging those with the same status and headline."""
     told: dict[tuple[object, str], Cause] = {}
@@ -442,16 +426,11 @@ def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:
 
 
 def _telling(group: Sequence[FailedTest]) -> FailedTest:
-    """Returns the root's most informative test.
-
-    A test that also fails on inputs at home comes before one with a mistake, a line or values.
-    """
+    """Returns the root's most informative test: with a mistake, a line or values."""
     own = [test for test in group if test.exercise == group[0].exercise]
 
-    def facts(test: FailedTest) -> tuple[bool, bool, bool, bool]:
-        is_at_home = not test.is_on_new_inputs
-        has_values = test.aspect is Aspect.VALUES
-        return is_at_home, test.mistake is not None, bool(test.places), has_values
+    def facts(test: FailedTest) -> tuple[bool, bool, bool]:
+        return test.mistake is not None, bool(test.places), test.aspect is Aspect.VALUES
 
     return max(own, key=facts)
 

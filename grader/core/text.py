@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import codecs
-import dataclasses
 import datetime
-import functools
 import io
 import json
-import math
-import os
 import re
 import tokenize
-import types
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 from grader.core.names import INVISIBLE
+from grader.core.wire.records import read, written
 
 
 class Refusal(Exception):
@@ -155,7 +150,6 @@ def table_text(content: bytes) -> str | None:
     return None
 
 
-Kind = TypeVar("Kind")
 Value = str | bool | int | float | datetime.datetime | Sequence["Value"]
 
 
@@ -188,78 +182,6 @@ class PlainData:
         """Returns what `as_json` wrote; a field that is missing has its default.
 
         Raises:
-            LookupError, TypeError, ValueError: if the row is anything else.
+            BadFrame: if the row is anything else.
         """
         return read(cls, row)
-
-
-def written(value: Any) -> Any:
-    """Returns a value of dataclasses and named tuples as plain data of JSON."""
-    kind: Any = type(value)
-    return _writer(kind)(value)
-
-
-@functools.cache
-def _writer(kind: Any) -> Callable[[Any], Any]:
-    if kind is float:
-        return lambda value: value if math.isfinite(value) else str(value)
-    if dataclasses.is_dataclass(kind):
-        names = [one.name for one in _fields(kind)]
-        return lambda value: {name: written(getattr(value, name)) for name in names}
-    if issubclass(kind, tuple | list):
-        return lambda value: [*map(written, value)]
-    if issubclass(kind, frozenset):
-        return sorted
-    if issubclass(kind, Mapping):
-        return lambda value: {key: written(own) for key, own in value.items()}
-    if issubclass(kind, datetime.datetime):
-        return datetime.datetime.isoformat
-    return os.fspath if issubclass(kind, Path) else lambda value: value
-
-
-def read(kind: type[Kind], row: object) -> Kind:
-    """Returns the value of a kind that `written` wrote.
-
-    Raises:
-        LookupError, TypeError, ValueError: if the row is anything else.
-    """
-    make: Any = kind
-    value: Kind = _reader(make)(row)
-    return value
-
-
-@functools.cache
-def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Returns the function that makes a value of a kind from what `written` made of one."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        some = _reader(parts[0])
-        return lambda entry: None if entry is None else some(entry)
-    if origin is tuple and parts[1:] != (...,):
-        each = [*map(_reader, parts)]
-        return lambda entry: tuple(read(own) for read, own in zip(each, entry, strict=True))
-    if origin in (tuple, list, frozenset):
-        one = _reader(parts[0])
-        return lambda entry: origin(map(one, entry))
-    if origin is Mapping:
-        one = _reader(parts[1])
-        return lambda entry: {str(key): one(own) for key, own in dict(entry).items()}
-    hints = get_type_hints(kind) if isinstance(kind, type) else {}
-    if hasattr(kind, "_fields"):
-        each = [_reader(hints[name]) for name in kind._fields]
-        return lambda row: kind(*(read(own) for read, own in zip(each, row, strict=False)))
-    if dataclasses.is_dataclass(kind):
-        make: Any = kind
-        fields = {one.name: _reader(hints[one.name]) for one in _fields(kind)}
-
-        def of_fields(row: Any) -> Any:
-            # Earlier versions stored some as lists.
-            own = dict(zip(fields, row, strict=False)) if isinstance(row, list) else row
-            return make(**{name: read(own[name]) for name, read in fields.items() if name in own})
-
-        return of_fields
-    return datetime.datetime.fromisoformat if kind is datetime.datetime else kind
-
-
-def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return tuple(field for field in dataclasses.fields(kind) if field.init)

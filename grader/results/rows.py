@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from grader.core.evidence import Evidence
 from grader.core.explanation import Words, explained
 from grader.core.submission import Author
-from grader.core.text import PlainData, written
+from grader.core.text import PlainData
 from grader.core.verdict import (
     Aspect,
     Diagnosis,
@@ -22,6 +22,7 @@ from grader.core.verdict import (
     Verdict,
     Visibility,
 )
+from grader.core.wire.records import written
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LINES = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

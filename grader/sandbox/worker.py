@@ -35,7 +35,7 @@ from grader.core.wire.frames import (
     encode,
     receive,
 )
-from grader.core.wire.records import from_plain
+from grader.core.wire.records import read
 from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
 from grader.core.wire.values import BadFrame
 from grader.sandbox.cgroups import GroupBounds
@@ -256,7 +256,7 @@ class Worker:
         header = self._told(b"", patience, "importing the submission")
         self._held_at_first = self._watch.held
         with _undamaged("importing the submission"):
-            return from_plain(ImportReport, header.get("imported"))
+            return read(ImportReport, header.get("imported"))
 
     def ask(self, call: Call, patience: Patience) -> Answer:
         """Returns the worker's answer to a call.

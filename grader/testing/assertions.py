@@ -51,14 +51,13 @@ _NUMBERS = (torch.Tensor, numpy.ndarray, int, float, list, tuple)
 
 
 class WrongForm(AssertionError):
-    """A result has the wrong shape or dtype; the text names the line that made it so.
+    """A result has the wrong dtype; the text names the line that made it so, if it is known.
 
     The text may reveal a test's inputs: show it only for inputs that students have.
     """
 
-    def __init__(self, said: str, line: Line | None, words: str = "The result comes from") -> None:
-        told = [] if line is None else [f"{words} {place_in_words(line)}"]
-        super().__init__("\n".join([said, *told]))
+    def __init__(self, said: str, line: Line | None) -> None:
+        super().__init__(said)
         self.where = where_of(line)
 
 
@@ -207,8 +206,11 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
         return
     known = known_of(actual)
     line = known.trace(Traced.DTYPE) if known is not None else None
-    said = f"with {wanted} inputs the result must be {wanted}, not {got}"
-    raise WrongForm(said, line, f"It is {got} from this line on, and nothing casts it back:")
+    told = [f"with {wanted} inputs the result must be {wanted}, not {got}"]
+    if line is not None:
+        source = place_in_words(line)
+        told.append(f"It is {got} from this line on, and nothing casts it back: {source}")
+    raise WrongForm("\n".join(told), line)
 
 
 def assert_runs_on_another_device(student: Student, *args: Value, **kwargs: Value) -> None:

@@ -15,9 +15,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from grader.core.text import written
 from grader.core.verdict import Diagnosis
 from grader.core.wire.frames import decode, encode, received
+from grader.core.wire.records import written
 from grader.core.wire.values import Value, mapped
 from grader.worker.marshalling import portable
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -89,12 +89,12 @@ class CallReplay:
 
 
 class FailedTests:
-    """The calls and answers of a submission's latest failed tests, within `most` bytes."""
+    """The calls and answers of a submission's failed tests, of as many as `most` bytes hold."""
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
         self._held = 0
-        self._asked: OrderedDict[str, Sequence[AnsweredCall]] = OrderedDict()
+        self._asked: dict[str, Sequence[AnsweredCall]] = {}
 
     def __contains__(self, test: object) -> bool:
         return test in self._asked
@@ -105,19 +105,15 @@ class FailedTests:
         self._held = 0
 
     def keep(self, test: str, asked: Sequence[AnsweredCall]) -> None:
-        """Keeps a test's calls and answers; drops the oldest tests if there is no room."""
-        self._held += _size(asked) - _size(self.asked(test))
-        self._asked[test] = asked
-        while self._held > self._most:
-            self._held -= _size(self._asked.popitem(last=False)[1])
+        """Keeps a test's calls and answers, if there is room."""
+        size = sum(one.size for one in asked)
+        if test not in self._asked and self._held + size <= self._most:
+            self._held += size
+            self._asked[test] = asked
 
     def asked(self, test: str) -> Sequence[AnsweredCall]:
         """Returns a test's calls and answers, or nothing if they are not kept."""
         return self._asked.get(test, ())
-
-
-def _size(asked: Iterable[AnsweredCall]) -> int:
-    return sum(one.size for one in asked)
 
 
 def _answered(call: Call, ask: Ask) -> AnsweredCall:
@@ -169,7 +165,7 @@ class OutcomeCache(Generic[Outcome]):
         """
         if len(asked) >= self._most:
             return
-        self._learned += _size(asked)
+        self._learned += sum(one.size for one in asked)
         if self._learned > _MOST_LEARNED:
             self._known.clear()
             self._learned = 0

@@ -16,7 +16,7 @@ from types import FrameType
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance
 from grader.core.wire.calls import Answer, Call, CallDecoder, Raised, encode_answer
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.records import as_plain
+from grader.core.wire.records import written
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
 from grader.core.wire.values import BadFrame, Foreign
 from grader.worker.confinement.layers import (
@@ -55,7 +55,7 @@ def serve(channel: socket.socket, output: int, inherited: InheritedState) -> Non
     functions, report = load(root, scratch, inherited.engine, **order["load"])
     _print_the_rest()
     imported = dataclasses.replace(report, uses=watch.take())
-    channel.sendall(encode({"imported": as_plain(imported)}, {}))
+    channel.sendall(encode({"imported": written(imported)}, {}))
     trying: Trying | None = None
     living, calls = Living(functions, watch.call), CallDecoder()
     while True:

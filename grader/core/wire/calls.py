@@ -20,19 +20,16 @@ from grader.core.wire.frames import ANSWER, RECORDED, Received, decode, encode
 from grader.core.wire.records import (
     KEPT_HERE,
     AtMost,
+    BadFrame,
     Below,
     File,
     Line,
     LineNumber,
     Name,
     OnOneLine,
-    Record,
     Source,
-    as_plain,
     reader,
-    records_as_json,
-    records_from_json,
-    values_of,
+    written,
 )
 from grader.core.wire.scripts import Doing, Step, steps_as_value, steps_in
 from grader.core.wire.values import Value
@@ -45,6 +42,11 @@ MAX_ADAPTERS = 1000
 MAX_IMPORTS = 40
 # Further lines are not counted.
 MOST_LINES = 5_000_000
+MAX_RECORDS = 2000
+# The most numbers in one record, and in all records of a call.
+MAX_NUMBERS = 1 << 16
+MAX_TOGETHER = 1 << 20
+MAX_DEPTH = 12
 
 
 class Traced(enum.StrEnum):
@@ -52,7 +54,6 @@ class Traced(enum.StrEnum):
 
     TYPE = "type"
     DTYPE = "dtype"
-    GRADIENT = "gradient"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,7 @@ class Call:
     `device` is where the arguments are put, `default_device` whether new tensors go there too.
     The steps `before` run first. The steps `then` run last, and the answer is that of the last
     one. Without an `adapter` there are steps alone.
-    `trace` asks for the line of the submission that gave the result its type, dtype or shape, or
-    that lost its gradient.
+    `trace` asks for the line of the submission that gave the result its type or dtype.
     With `stays`, an answer of the submission's own class stays in the worker, even if the class
     inherits from a tuple, list or dict.
     `frame` is the encoded call, if it was encoded before. `exercise` is the adapter that the test
@@ -224,6 +224,14 @@ class ImportReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """The result of a torch operation, and the submission's lines behind it, innermost last."""
+
+    value: torch.Tensor
+    stack: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to a call: a value or an exception, and the observations.
 
@@ -307,7 +315,7 @@ def encode_answer(answer: Answer) -> bytes:
     """Returns the frame in which a worker answers a call."""
     values: dict[str, Value] = {"value": answer.value}
     values |= {f"{_GRADIENT}{name}": gradient for name, gradient in answer.gradients.items()}
-    header = {name: as_plain(own) for name in _OBSERVED if (own := getattr(answer, name))}
+    header = {name: written(own) for name in _OBSERVED if (own := getattr(answer, name))}
     if answer.records:
         values |= values_of(answer.records)
         header["records"] = records_as_json(answer.records)
@@ -335,7 +343,48 @@ def decode_answer(frame: Received) -> Answer:
     )
 
 
-_GRADIENT = "gradient."
+def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
+    """Returns the lines of records as a JSON object; `values_of` returns their tensors."""
+    stacks: dict[tuple[Line, ...], int] = {}
+    places = [stacks.setdefault(record.stack, len(stacks)) for record in records]
+    return {"stacks": written([*stacks]), "places": places}
+
+
+def values_of(records: Sequence[Record]) -> dict[str, Value]:
+    """Returns the tensors of records, by the names under which they cross."""
+    return {f"{_RECORD}{number}": record.value for number, record in enumerate(records)}
+
+
+def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Record, ...]:
+    """Returns the records that `records_as_json` and `values_of` wrote, their texts bounded.
+
+    Raises:
+        BadFrame: if the entry is anything else.
+    """
+    if entry is None:
+        return ()
+    if not isinstance(entry, dict):
+        raise BadFrame("the records are not described by an object")
+    stacks = _STACKS(entry.get("stacks"))
+    records, left = [], MAX_TOGETHER
+    for number, place in enumerate(_PLACES(entry.get("places"))):
+        value = values.get(f"{_RECORD}{number}")
+        if not isinstance(value, torch.Tensor):
+            raise BadFrame("a record is not a tensor")
+        left -= value.numel()
+        if value.numel() > MAX_NUMBERS or left < 0:
+            raise BadFrame("the records hold more numbers than they may")
+        if place >= len(stacks):
+            raise BadFrame("a record is at a place that is not there")
+        records.append(Record(value, stacks[place]))
+    return tuple(records)
+
+
+_STACKS = reader(tuple[Annotated[tuple[Line, ...], AtMost(MAX_DEPTH, last=True)], ...])
+_PLACES = reader(Annotated[tuple[Annotated[int, Below(1 << 31)], ...], AtMost(MAX_RECORDS)])
+
+
+_GRADIENT, _RECORD = "gradient.", "record."
 # The observations that a header may hold, and how each is read.
 _OBSERVED = {
     "raised": reader(Raised | None),

@@ -1,26 +1,31 @@
-"""Records of a call, and the codec that writes dataclasses as JSON and reads them back.
+"""The codec that writes dataclasses as JSON and reads them back, between processes and from files.
 
-A dataclass crosses as the list of its fields. `Annotated` gives the bounds: a longer text or list
-is cut, a number out of range is refused. A field marked `KEPT_HERE` does not cross.
+A dataclass is an object of its fields. `Annotated` gives the bounds for data that a submission may
+have written: a longer text or list is cut, a number out of range is refused. A field marked
+`KEPT_HERE` does not cross.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import functools
+import math
+import os
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
-
-import torch
-
-from grader.core.wire.values import BadFrame, Value
 
 Kind = TypeVar("Kind")
 _Reader = Callable[[Any], Any]
 
 KEPT_HERE: Mapping[str, bool] = {"crosses": False}
+
+
+class BadFrame(ValueError):
+    """Bytes on the channel that are not a frame, or data that is not of the kind it must be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +64,41 @@ Source = Annotated[str, OnOneLine(300)]
 LineNumber = Annotated[int, Below(1 << 31)]
 
 
-def as_plain(value: Any) -> Any:
-    """Returns a value of dataclasses, tuples, texts and numbers as plain JSON."""
-    if dataclasses.is_dataclass(value):
-        kind: Any = type(value)
-        return [as_plain(getattr(value, name)) for name in _crossing(kind)]
-    return [as_plain(one) for one in value] if isinstance(value, tuple | list) else value
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the submission."""
+
+    file: File
+    line: LineNumber
+    source: Source
 
 
-def from_plain(kind: Callable[..., Kind], entry: object) -> Kind:
-    """Returns the value of a kind that `as_plain` wrote.
+def written(value: Any) -> Any:
+    """Returns a value of dataclasses and tuples as plain data of JSON, with infinities as texts."""
+    kind: Any = type(value)
+    return _writer(kind)(value)
+
+
+@functools.cache
+def _writer(kind: Any) -> Callable[[Any], Any]:
+    if kind is float:
+        return lambda value: value if math.isfinite(value) else str(value)
+    if dataclasses.is_dataclass(kind):
+        names = _crossing(kind)
+        return lambda value: {name: written(getattr(value, name)) for name in names}
+    if issubclass(kind, tuple | list):
+        return lambda value: [*map(written, value)]
+    if issubclass(kind, frozenset):
+        return sorted
+    if issubclass(kind, Mapping):
+        return lambda value: {key: written(own) for key, own in value.items()}
+    if issubclass(kind, datetime.datetime):
+        return datetime.datetime.isoformat
+    return os.fspath if issubclass(kind, Path) else lambda value: value
+
+
+def read(kind: Callable[..., Kind], entry: object) -> Kind:
+    """Returns the value of a kind that `written` wrote; a field that is missing has its default.
 
     Raises:
         BadFrame: if the entry is something else, or a number in it is out of range.
@@ -83,22 +113,57 @@ def reader(kind: Any) -> _Reader:
 
     The function raises `BadFrame` for anything else.
     """
+    own = _reader(kind)
+
+    def reads(entry: object) -> Any:
+        try:
+            return own(entry)
+        except BadFrame:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise BadFrame("data is not of the kind that it must be") from error
+
+    return reads
+
+
+@functools.cache
+def _reader(kind: Any) -> _Reader:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _bounded(parts[0], parts[1])
     if origin in (Union, types.UnionType):
-        (some,) = (reader(part) for part in parts if part is not type(None))
+        (some,) = (_reader(part) for part in parts if part is not type(None))
         return lambda entry: None if entry is None else some(entry)
-    if origin is tuple and parts[1:] == (...,):
-        each = reader(parts[0])
-        return lambda entry: tuple(map(each, _listed(entry)))
-    if origin is tuple:
-        return _rows(tuple, [reader(part) for part in parts])
+    if origin is tuple and parts[1:] != (...,):
+        each = [*map(_reader, parts)]
+        return lambda entry: tuple(
+            read(own) for read, own in zip(each, _listed(entry), strict=True)
+        )
+    if origin in (tuple, list, frozenset):
+        one = _reader(parts[0])
+        return lambda entry: origin(map(one, _listed(entry)))
+    if origin is Mapping:
+        one = _reader(parts[1])
+        return lambda entry: {str(key): one(own) for key, own in _of_type(dict, entry).items()}
+    hints = get_type_hints(kind, include_extras=True) if isinstance(kind, type) else {}
+    if hasattr(kind, "_fields"):
+        each = [_reader(hints[name]) for name in kind._fields]
+        return lambda row: kind(*(read(own) for read, own in zip(each, row, strict=False)))
     if dataclasses.is_dataclass(kind):
-        make: Any = kind
-        hints = get_type_hints(kind, include_extras=True)
-        return _rows(lambda row: make(*row), [reader(hints[name]) for name in _crossing(make)])
-    return functools.partial(_of_type, kind)
+        return _reader_of_fields(kind, {name: _reader(hints[name]) for name in _crossing(kind)})
+    if kind in (str, int, bool):
+        return functools.partial(_of_type, kind)
+    return datetime.datetime.fromisoformat if kind is datetime.datetime else kind
+
+
+def _reader_of_fields(make: Any, fields: Mapping[str, _Reader]) -> _Reader:
+    def of_fields(row: Any) -> Any:
+        # Earlier versions stored some as lists.
+        own = dict(zip(fields, row, strict=False)) if isinstance(row, list) else row
+        given = {name: read(own[name]) for name, read in fields.items() if name in own}
+        return make(**given)
+
+    return of_fields
 
 
 def _bounded(kind: Any, bound: AtMost | OnOneLine | Below) -> _Reader:
@@ -106,24 +171,14 @@ def _bounded(kind: Any, bound: AtMost | OnOneLine | Below) -> _Reader:
         return functools.partial(_in_range, bound.end)
     if kind is str:
         return lambda entry: bound.cut(_of_type(str, entry))
-    read = reader(kind)
+    own = _reader(kind)
     # Cuts first: the rest is not even checked.
-    return lambda entry: read(bound.cut(_listed(entry)))
+    return lambda entry: own(bound.cut(_listed(entry)))
 
 
-def _rows(make: Callable[[list[Any]], Any], readers: list[_Reader]) -> _Reader:
-    def read(entry: object) -> Any:
-        row = _listed(entry)
-        if len(row) != len(readers):
-            raise BadFrame(f"a row has {len(row)} entries in the place of {len(readers)}")
-        return make([one(part) for one, part in zip(readers, row, strict=True)])
-
-    return read
-
-
-def _listed(entry: object) -> list[Any]:
-    if not isinstance(entry, list):
-        raise BadFrame("an entry is not a list")
+def _listed(entry: object) -> list[Any] | tuple[Any, ...]:
+    if not isinstance(entry, list | tuple):
+        raise BadFrame("an entry is not the list that it must be")
     return entry
 
 
@@ -140,73 +195,7 @@ def _in_range(end: int, entry: object) -> int:
     return number
 
 
-@functools.cache
-def _crossing(kind: type) -> tuple[str, ...]:
-    """Returns the names of the fields that cross, which come before those that do not."""
-    return tuple(one.name for one in dataclasses.fields(kind) if one.metadata.get("crosses", True))
-
-
-MAX_RECORDS = 2000
-# The most numbers in one record, and in all records of a call.
-MAX_NUMBERS = 1 << 16
-MAX_TOGETHER = 1 << 20
-MAX_DEPTH = 12
-_PREFIX = "record."
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the submission."""
-
-    file: File
-    line: LineNumber
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The result of a torch operation, and the submission's lines behind it, innermost last."""
-
-    value: torch.Tensor
-    stack: tuple[Line, ...]
-
-
-def records_as_json(records: Sequence[Record]) -> dict[str, Any]:
-    """Returns the lines of records as a JSON object; `values_of` returns their tensors."""
-    stacks: dict[tuple[Line, ...], int] = {}
-    places = [stacks.setdefault(record.stack, len(stacks)) for record in records]
-    return {"stacks": as_plain([*stacks]), "places": places}
-
-
-def values_of(records: Sequence[Record]) -> dict[str, Value]:
-    """Returns the tensors of records, by the names under which they cross."""
-    return {f"{_PREFIX}{number}": record.value for number, record in enumerate(records)}
-
-
-def records_from_json(entry: object, values: Mapping[str, Value]) -> tuple[Record, ...]:
-    """Returns the records that `records_as_json` and `values_of` wrote, their texts bounded.
-
-    Raises:
-        BadFrame: if the entry is anything else.
-    """
-    if entry is None:
-        return ()
-    if not isinstance(entry, dict):
-        raise BadFrame("the records are not described by an object")
-    stacks = _STACKS(entry.get("stacks"))
-    records, left = [], MAX_TOGETHER
-    for number, place in enumerate(_PLACES(entry.get("places"))):
-        value = values.get(f"{_PREFIX}{number}")
-        if not isinstance(value, torch.Tensor):
-            raise BadFrame("a record is not a tensor")
-        left -= value.numel()
-        if value.numel() > MAX_NUMBERS or left < 0:
-            raise BadFrame("the records hold more numbers than they may")
-        if place >= len(stacks):
-            raise BadFrame("a record is at a place that is not there")
-        records.append(Record(value, stacks[place]))
-    return tuple(records)
-
-
-_STACKS = reader(tuple[Annotated[tuple[Line, ...], AtMost(MAX_DEPTH, last=True)], ...])
-_PLACES = reader(Annotated[tuple[Annotated[int, Below(1 << 31)], ...], AtMost(MAX_RECORDS)])
+def _crossing(kind: Any) -> tuple[str, ...]:
+    """Returns the names of the fields that cross."""
+    fields = (one for one in dataclasses.fields(kind) if one.init)
+    return tuple(one.name for one in fields if one.metadata.get("crosses", True))

@@ -10,7 +10,7 @@ import torch
 
 from grader.core.wire.calls import Call, call_in, laid_out
 from grader.core.wire.frames import Received, decode, encode
-from grader.core.wire.records import Below, File, LineNumber, Name, as_plain, reader
+from grader.core.wire.records import Below, File, LineNumber, Name, read, reader, written
 from grader.core.wire.values import BadFrame
 
 # The most edits in one frame.
@@ -112,7 +112,7 @@ class Outcomes:
 def encode_trials(trials: Trials) -> bytes:
     """Returns the frame that asks a worker to try edits."""
     edits = [
-        [[file, as_plain(tuple(changes))] for file, changes in by.items()] for by in trials.edits
+        [[file, written(tuple(changes))] for file, changes in by.items()] for by in trials.edits
     ]
     plain = {name: getattr(trials, name) for name in _PLAIN}
     calls = [laid_out(call) for call in trials.calls]
@@ -125,7 +125,7 @@ def trials_in(header: Mapping[str, Any], values: Mapping[str, Any]) -> Trials:
     asked = header[TRIALS]
     calls = [*map(call_in, asked["calls"], values["calls"])]
     edits = [
-        {file: [TextChange(*one) for one in changes] for file, changes in edit}
+        {file: [read(TextChange, one) for one in changes] for file, changes in edit}
         for edit in asked["edits"]
     ]
     return Trials(calls, edits=edits, **{name: asked[name] for name in _PLAIN})
@@ -136,7 +136,7 @@ def encode_outcomes(outcomes: Outcomes) -> bytes:
     header = {
         "given": [[*place, number] for place, number in outcomes.given.items()],
         "tried": outcomes.tried,
-        "passed": as_plain(outcomes.passed),
+        "passed": written(outcomes.passed),
     }
     return encode(header, {str(n): answer for n, answer in enumerate(outcomes.answers)})
 

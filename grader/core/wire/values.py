@@ -19,14 +19,11 @@ import numpy
 import torch
 
 from grader.core.wire import ROW_MARKS
+from grader.core.wire.records import BadFrame as BadFrame
 
 MAX_PAYLOAD = 256 << 20
 # A file that a submission wrote, of at most 32 MB, and its description.
 MAX_ANSWER = 33 << 20
-
-
-class BadFrame(Exception):
-    """Bytes on the channel that are not a frame, or a malformed frame."""
 
 
 MAX_AXES = 32

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from grader.core.causes import ON_NEW_INPUTS
 from grader.core.evidence import Evidence, StepWalk
 from grader.core.explanation import Told, Words, WrongAnswers
 from grader.core.text import plain
@@ -46,13 +45,13 @@ from grader.testing.outcome import Observation, Question
 from grader.testing.outcome_cache import Ask
 from grader.testing.suite import Suite, Test
 
-_FOR_EXAMPLE = (
-    "Look for a case you did not handle, an answer that is nearly right or comes by chance, or "
-    "state kept between calls."
+_ON_NEW_INPUTS = (
+    "fails on the new random inputs used for grading\nLook for a case you did not handle, an "
+    "answer that is nearly right or comes by chance, or state kept between calls."
 )
 _OTHERWISE = {
-    Visibility.PUBLIC: f"passes your tests but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
-    Visibility.HIDDEN: f"passes on some inputs but {ON_NEW_INPUTS}\n{_FOR_EXAMPLE}",
+    Visibility.PUBLIC: f"passes your tests but {_ON_NEW_INPUTS}",
+    Visibility.HIDDEN: f"passes on some inputs but {_ON_NEW_INPUTS}",
 }
 
 

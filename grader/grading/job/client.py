@@ -17,8 +17,8 @@ from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssig
 from grader.core.explanation import Words
 from grader.core.points import WISH
 from grader.core.processes import signal_name
-from grader.core.text import read
 from grader.core.verdict import Grade, Status, Verdict
+from grader.core.wire.records import read
 from grader.grading.job.lines import (
     COMMAND,
     JobProcess,

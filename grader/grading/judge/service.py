@@ -14,9 +14,10 @@ from grader.core.assignment import BadAssignment, Settings
 from grader.core.points import total
 from grader.core.processes import is_of_memory, machine_has
 from grader.core.submission import Imports, Unreadable
-from grader.core.text import plain, written
+from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
+from grader.core.wire.records import written
 from grader.grading.judge.carry_forward import applied, carried_points, summary
 from grader.grading.judge.judge import Judge
 from grader.grading.options import Task

@@ -37,8 +37,8 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from grader.core.wire.calls import MOST_LINES
-from grader.core.wire.records import MAX_DEPTH, Line
+from grader.core.wire.calls import MAX_DEPTH, MOST_LINES
+from grader.core.wire.records import Line
 from grader.core.wire.trials import KINDS, MAX_PASSED, MAX_SEEN, Passed, Seen
 from grader.worker.packages import Folders, Spec
 

@@ -13,7 +13,7 @@ import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
+from grader.core.wire.calls import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _LARGEST_NUMBER = 1 << 53

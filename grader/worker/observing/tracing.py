@@ -1,13 +1,11 @@
-"""Finds the line that gave a result its type or dtype, or that cut its gradient.
+"""Finds the line that gave a result its type or dtype.
 
 The call is repeated under observation. Only lines of the submission itself are named.
 """
 
 from __future__ import annotations
 
-import ast
 import io
-import linecache
 import re
 import sys
 import warnings
@@ -24,20 +22,9 @@ from torch.overrides import TorchFunctionMode
 
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.worker.observing.expression import (
-    syntax_of,
-)
 from grader.worker.observing.lines import Onlooker, OwnLines
 
 _MOST_NOTED = 4000
-# These switch gradients off, unless their argument says otherwise.
-_WITHOUT_GRADIENT = re.compile(
-    r"\b(no_grad|set_grad_enabled(?!\((mode=)?True)|inference_mode(?!\((mode=)?False))\b"
-)
-# These functions take a tensor's shape and none of its values: no gradient can end in them.
-_LIKE_ANOTHER = re.compile(
-    r"(empty|zeros|ones|full|rand|randn|randint)_like|new_(empty|zeros|ones|full)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +41,13 @@ class _Return:
 class _Operation:
     """A torch function that the submission called: its dtypes in and out, and its line.
 
-    `cuts` says whether the gradient of the call's own input ends here, `carries` whether it goes
-    on, and `keeps` whether the output needs any gradient. `cause` is the line that cuts, None if it
-    is not known. `parents` are the places of the operations that made the inputs. `derived` are the
-    dtypes of float inputs that come from the call's own input.
+    `parents` are the places of the operations that made the inputs. `derived` are the dtypes of
+    float inputs that come from the call's own input.
     """
 
     inputs: frozenset[torch.dtype]
     output: torch.dtype
     line: Line
-    cuts: bool
-    cause: Line | None
-    keeps: bool
-    carries: bool
     parents: tuple[int, ...] = ()
     derived: frozenset[torch.dtype] = frozenset()
 
@@ -97,17 +78,13 @@ class Tracer(Onlooker):
         found = self._returned(result)
         if not isinstance(result, torch.Tensor):
             return None if found is None else found.line
-        if what is Traced.GRADIENT:
-            return self._gradient_line(result)
         line = None if found is None else found.line
         made = self._maker(result)
         if what is Traced.DTYPE and made is not None:
             line = self._operations[made].line
         return self._dtype_line(result) or line
 
-    def note(
-        self, function: object, inputs: Iterator[object], output: object, frame: FrameType | None
-    ) -> None:
+    def note(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
         """Notes the result of a torch function and its input tensors."""
         if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST_NOTED:
             return
@@ -115,13 +92,6 @@ class Tracer(Onlooker):
         stack = self._lines.stack(frame)
         if not stack:
             return
-        had = any(map(self._carries, tensors))
-        takes_values = not _LIKE_ANOTHER.fullmatch(getattr(function, "__name__", ""))
-        keeps = _needs_gradient(output)
-        cuts = had and output.is_floating_point() and takes_values and not keeps
-        line = stack[-1]
-        is_on = not cuts or torch.is_grad_enabled()
-        cause = line if is_on else self._line_without_gradient(frame)
         dtypes = frozenset(one.dtype for one in tensors)
         made_by = [self._maker(one) for one in tensors]
         parents = tuple(dict.fromkeys(one for one in made_by if one is not None))
@@ -131,28 +101,12 @@ class Tracer(Onlooker):
             if one.is_floating_point() and (maker is None or self._operations[maker].derived)
         )
         self._makers[id(output)] = weakref.ref(output), len(self._operations)
-        self._operations.append(
-            _Operation(
-                dtypes, output.dtype, line, cuts, cause, keeps, had and keeps, parents, derived
-            )
-        )
+        self._operations.append(_Operation(dtypes, output.dtype, stack[-1], parents, derived))
 
     def _maker(self, tensor: torch.Tensor) -> int | None:
         """Returns the place of the operation that made a tensor; None if it came from outside."""
         made, place = self._makers.get(id(tensor), (None, 0))
         return place if made is not None and made() is tensor else None
-
-    def _carries(self, tensor: torch.Tensor) -> bool:
-        """Returns whether a tensor's gradient may be that of the call's own input.
-
-        That of a parameter is not. A tensor that was made without a gradient was filled later.
-        """
-        if not _needs_gradient(tensor):
-            return False
-        maker = self._maker(tensor)
-        if maker is None:
-            return not isinstance(tensor, torch.nn.Parameter)
-        return self._operations[maker].carries or not self._operations[maker].keeps
 
     def _returned(self, result: object) -> _Return | None:
         """Returns the innermost return of the result, which outer functions only handed on."""
@@ -198,23 +152,6 @@ class Tracer(Onlooker):
                 left += operation.parents
         return [self._operations[place] for place in sorted(found)]
 
-    def _gradient_line(self, result: torch.Tensor) -> Line | None:
-        """Returns the only line that cut the gradient on the way to a result, if there is one."""
-        cuts: set[Line | None] = set()
-        found: set[int] = set()
-        left = [self._maker(result)]
-        while left:
-            place = left.pop()
-            if place is None or place in found:
-                continue
-            found.add(place)
-            operation = self._operations[place]
-            if operation.cuts:
-                cuts.add(operation.cause)
-            else:
-                left += operation.parents
-        return cuts.pop() if len(cuts) == 1 else None
-
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         if not self._lines.holds(frame.f_code.co_filename):
             return None
@@ -235,41 +172,6 @@ class Tracer(Onlooker):
             caller = caller.f_back
         return caller
 
-    def _line_without_gradient(self, frame: FrameType | None) -> Line | None:
-        """Returns the innermost `with` or decorator that switches gradients off around a frame.
-
-        A statement may have switched them off: then there is none.
-        """
-        while frame is not None:
-            file, number = frame.f_code.co_filename, frame.f_lineno or 0
-            if self._lines.holds(file):
-                around = [one for one, last in _without_gradient(file) if one <= number <= last]
-                if around:
-                    source = linecache.getline(file, max(around)).strip()
-                    return Line(self._lines.place(file), max(around), source)
-            frame = frame.f_back
-        return None
-
-
-def _needs_gradient(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor needs a gradient; inside `vmap`, the tensor under it says so."""
-    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = torch._C._functorch.get_unwrapped(tensor)
-    return tensor.requires_grad
-
-
-def _without_gradient(file: str) -> Iterator[tuple[int, int]]:
-    """Yields the first and last lines of the code in which gradients are switched off."""
-    for node in ast.walk(syntax_of(file)):
-        saying: list[ast.expr] = []
-        if isinstance(node, ast.With):
-            saying = [item.context_expr for item in node.items]
-        elif isinstance(node, ast.FunctionDef):
-            saying = node.decorator_list
-        for said in saying:
-            if _WITHOUT_GRADIENT.search(ast.unparse(said)):
-                yield said.lineno, getattr(node, "end_lineno", None) or said.lineno
-
 
 class _FunctionCalls(TorchFunctionMode):
     """A mode of torch that sees every call of a torch function, above autograd."""
@@ -284,5 +186,5 @@ class _FunctionCalls(TorchFunctionMode):
         result = func(*args, **kwargs or {})
         inputs = [*args, *(kwargs or {}).values()]
         inner = [one for each in inputs if isinstance(each, list | tuple) for one in each]
-        self._tracer.note(func, iter([*inputs, *inner]), result, sys._getframe(1))
+        self._tracer.note(iter([*inputs, *inner]), result, sys._getframe(1))
         return result

@@ -20,8 +20,8 @@ from grader.core.assignment import find_assignment
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.names import is_adapter
 from grader.core.verdict import Aspect, Status
-from grader.core.wire.calls import Answer, Call
-from grader.core.wire.records import Line, Record
+from grader.core.wire.calls import Answer, Call, Record
+from grader.core.wire.records import Line
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.explain.step_comparison import StepComparison, steps_seen
 from grader.grading.judge.judge import Judge

@@ -7,7 +7,6 @@ import dataclasses
 import pytest
 
 from grader.core.causes import (
-    ON_NEW_INPUTS,
     STAYS_WRONG,
     Cause,
     FailedTest,
@@ -258,35 +257,6 @@ def test_an_exception_is_no_reason_for_wrong_values_elsewhere():
         "run_weights", status=Status.ERROR, message="AssertionError: too short", places=(LINE,)
     )
     assert len(causes([raised, failed("run_weights", "test_other")], ORDER)) == 2
-
-
-NEW = f"passes on some inputs but {ON_NEW_INPUTS}\nLook for a case you did not handle."
-
-
-@pytest.mark.parametrize(
-    "known", [{}, {"aspect": Aspect.GENERALITY, "mistake": INVERTED, "places": (LINE,)}]
-)
-def test_a_failure_on_new_inputs_follows_from_one_on_fixed_inputs(known):
-    """The student first fixes the failure that `pytest` shows."""
-    cause = one_cause(failed("run_mask", "b", message=NEW), failed("run_mask", **known))
-    assert cause.shown.message == WRONG
-
-
-def test_a_failure_that_follows_from_a_followed_one_is_told_with_its_root():
-    """The line fails on new inputs only, so it follows from the mistake; the third follows it."""
-    cause = one_cause(
-        failed("run_mask", "a", message=NEW, places=(LINE,)),
-        failed("run_mask", "b", mistake=INVERTED, aspect=Aspect.GENERALITY),
-        failed("run_mask", "c", aspect=Aspect.NUMERICS),
-    )
-    assert cause.shown.mistake == INVERTED
-
-
-def test_a_failure_on_new_inputs_alone_is_a_cause():
-    """Nor does it follow from a test without a verdict."""
-    new = failed("run_mask", message=NEW)
-    lost = failed("run_mask", "b", status=Status.NOT_GRADED, message="the machine is full")
-    assert len(causes((new, lost, failed("run_weights")), ORDER)) == 3
 
 
 def test_tests_skipped_after_repeated_crashes_have_no_cause_of_their_own():

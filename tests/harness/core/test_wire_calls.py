@@ -14,6 +14,7 @@ from grader.core.wire.calls import (
     CallDecoder,
     CallEncoder,
     Raised,
+    Record,
     Traced,
     Use,
     Work,
@@ -21,15 +22,12 @@ from grader.core.wire.calls import (
     decode_answer,
     encode_answer,
     encode_call,
-)
-from grader.core.wire.frames import decode, received
-from grader.core.wire.records import (
-    Line,
-    Record,
     records_as_json,
     records_from_json,
     values_of,
 )
+from grader.core.wire.frames import decode, received
+from grader.core.wire.records import Line
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import BadFrame
 
@@ -212,7 +210,7 @@ ZEROS = values_of([Record(torch.zeros(2), ())])
         (PLACED, {"record.0": 3}, "not a tensor"),
         (PLACED | {"places": [1]}, ZEROS, "at a place that is not there"),
         (PLACED | {"places": [-1]}, ZEROS, "not below"),
-        (PLACED | {"stacks": None}, ZEROS, "not a list"),
+        (PLACED | {"stacks": None}, ZEROS, "not the list"),
     ],
 )
 def test_forged_records_are_refused(entry: object, values: dict[str, Any], said: str) -> None:
@@ -223,10 +221,10 @@ def test_forged_records_are_refused(entry: object, values: dict[str, Any], said:
 
 def test_records_of_one_line_share_its_description() -> None:
     """A loop records hundreds of values at one line."""
-    line, other = (Line("a.py", number, "x") for number in (1, 2))
+    line, other = lines = [Line("a.py", number, "x") for number in (1, 2)]
     records = [Record(torch.ones(1), stack) for stack in ((line,), (other,), (line,))]
     assert records_as_json(records) == {
-        "stacks": [[["a.py", 1, "x"]], [["a.py", 2, "x"]]],
+        "stacks": [[dataclasses.asdict(one)] for one in lines],
         "places": [0, 1, 0],
     }
     assert records_from_json(None, {}) == ()

@@ -105,8 +105,8 @@ FINE: dict[str, Any] = {"tried": 2, "given": [], "passed": []}
         ({"given": [[2, 0, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 3, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 0, 1]]}, 1, "belongs to no question"),
-        ({"given": [[0, 0]]}, 1, "entries"),
-        ({"given": None}, 1, "not a list"),
+        ({"given": [[0, 0]]}, 1, "not of the kind"),
+        ({"given": None}, 1, "not the list"),
     ],
 )
 def test_outcomes_that_nobody_asked_for_are_refused(

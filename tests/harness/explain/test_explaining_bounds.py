@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from grader.core.verdict import Aspect
-from grader.core.wire.calls import Answer, Call
-from grader.core.wire.records import Record
+from grader.core.wire.calls import Answer, Call, Record
 from grader.explain.deadline import Deadline, TooLate
 from grader.explain.layouts import RESULT, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.diagnosis import diagnose

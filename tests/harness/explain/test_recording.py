@@ -12,17 +12,20 @@ from typing import Any
 import pytest
 import torch
 
-from grader.core.wire.calls import Answer, Call, decode_answer, encode_answer
-from grader.core.wire.frames import receive
-from grader.core.wire.records import (
+from grader.core.wire.calls import (
     MAX_NUMBERS,
     MAX_TOGETHER,
-    Line,
+    Answer,
+    Call,
     Record,
+    decode_answer,
+    encode_answer,
     records_as_json,
     records_from_json,
     values_of,
 )
+from grader.core.wire.frames import receive
+from grader.core.wire.records import Line
 from grader.core.wire.values import BadFrame
 from grader.explain.step_comparison import first_strange, steps_seen
 from grader.worker.performing import perform

@@ -168,7 +168,7 @@ def test_the_process_id_of_a_job_comes_with_its_greeting(jobs, monkeypatch):
     assert jobs.started[0].process.pid == NOBODY
 
 
-UNREAD = "the judge was lost: its grade cannot be read ('?' is not a valid GradeStatus)"
+UNREAD = "the judge was lost: its grade cannot be read (data is not of the kind that it must be)"
 
 
 @pytest.mark.parametrize(

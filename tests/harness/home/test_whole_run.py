@@ -198,7 +198,7 @@ def test_an_exception_is_told_with_its_line_and_its_call(at_home: AtHome) -> Non
 
 VERBOSE = """\
 Every number is doubled.
-every value is off by the same amount
+every value is wrong
 A term may not belong at assignment/__init__.py:4.
 6 of 6 values in the result are wrong; the worst by tolerance is at index [1, 1]: off by 0.5,
 """
@@ -300,7 +300,7 @@ def test_code_that_cannot_be_imported_is_told_once(at_home: AtHome) -> None:
     assert "Traceback" not in ran
     assert ran.complaint == (
         "ERROR: your code cannot be imported: SyntaxError: '(' was never closed "
-        "(assignment/__init__.py:4)\n    return (x\n           ^\n\n"
+        "(assignment/__init__.py:4)\n    return (x\n\n"
     )
 
 

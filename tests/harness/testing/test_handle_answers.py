@@ -146,14 +146,6 @@ def test_gradients_come_by_input():
     asked.fixed = Answer(2 * X, gradients={"x": torch.ones(2)})
     with pytest.raises(StudentFault, match="the gradient of x has another shape"):
         student("run_double", asked).gradients(cotangent, wrt=("x",), x=X)
-    asked.fixed = Answer(2 * X, origin=LINE)
-    own = student("run_double", asked)
-    own._wording = Tracing()
-    with pytest.raises(StudentFault, match=r"It ends in a\.py:3: return x") as lost:
-        own.gradients(cotangent, wrt=("x",), x=X)
-    assert lost.value.where is not None
-    assert lost.value.where.line == 3
-    assert (asked.calls[-1].trace, asked.calls[-1].wrt) == (Traced.GRADIENT, ("x",))
 
 
 def test_gradients_of_one_tensor_among_several_come_from_both_sides():

@@ -20,7 +20,7 @@ import torch
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance
 from grader.core.wire.calls import Answer, Call, CallEncoder, ImportReport, Use, decode_answer
 from grader.core.wire.frames import Received, decode, encode, receive
-from grader.core.wire.records import from_plain
+from grader.core.wire.records import read
 from grader.core.wire.trials import TextChange, Trials, decode_outcomes, encode_trials
 from grader.core.wire.values import Foreign
 from grader.worker import serving
@@ -122,7 +122,7 @@ class Served:
             },
         }
         self.confined = decode(self.asked(encode(order, {})))[0]
-        self.report = from_plain(ImportReport, decode(self.asked(b""))[0]["imported"])
+        self.report = read(ImportReport, decode(self.asked(b""))[0]["imported"])
 
     def asked(self, frame: bytes) -> Received:
         """Returns the frame that answers a frame."""

@@ -10,7 +10,7 @@ import numpy
 import pytest
 import torch
 
-from grader.core.wire.records import MAX_NUMBERS
+from grader.core.wire.calls import MAX_NUMBERS
 from grader.core.wire.values import Elsewhere, Foreign, Named
 from grader.worker import marshalling
 from grader.worker.marshalling import (
