@@ -13,7 +13,7 @@ from itertools import filterfalse
 import torch
 
 from grader.core.evidence import StepSeen, StepWalk
-from grader.core.text import enumerated, one_line
+from grader.core.text import enumerated
 from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line, Record
@@ -30,8 +30,6 @@ from grader.explain.layouts import (
 )
 from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.step_roles import Sighting, misplaced
-from grader.testing.course import AND
 from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
@@ -62,7 +60,6 @@ _MOST_LOOKED_AT = 6
 # The most calls whose first NaN or infinity is located: their lines may differ.
 _MOST_STRANGE = 6
 _NAMED = 6
-_LONGEST_NAME = 80
 # How many later values are checked for a step that is not scaled yet.
 _MOST_LATER = 3
 
@@ -77,24 +74,11 @@ class StepComparison:
 
     `walk` is present if a step was right. It belongs to its own test alone, because another call
     may go wrong at another step. `strange` holds the line of `first_strange`, by test, for calls
-    whose own answer holds a NaN or an infinity. `biases` are the lines that make layers with random
-    biases, for all tests with a wrong answer. `observed` is the answer of the call.
+    whose own answer holds a NaN or an infinity.
     """
 
     walk: StepWalk | None
     strange: Mapping[str, Line]
-    wrong: frozenset[str]
-    biases: tuple[Line, ...] = ()
-    observed: Observation | None = None
-
-    def contradicts(self, catalogue: Catalogue, mistake: str) -> bool:
-        """Returns whether one part of a combined mistake would get a right step wrong."""
-        parts = mistake.split(AND)
-        if self.walk is None or self.observed is None or len(parts) < 2:
-            return False
-        right = {step.name for step in self.walk.steps if step.right}
-        wrong = (catalogue.wrong_steps(part, self.observed) for part in parts)
-        return any(not right.isdisjoint(one) for one in wrong)
 
     def line_of(self, test: str) -> Line | None:
         """Returns the line of the first NaN or infinity for a test whose answer holds one."""
@@ -103,15 +87,11 @@ class StepComparison:
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
         line = self.line_of(test)
-        said: list[str] = []
-        if self.biases and test in self.wrong:
-            said.append(_biases_in_words([f"{one.file}:{one.line}" for one in self.biases]))
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
-            said.append(f"The first NaN or positive infinity appears in {place}")
-        elif self.walk is not None and test == self.walk.test:
-            said.append(in_words(self.walk.steps))
-        return "\n".join(said)
+            return f"The first NaN or positive infinity appears in {place}"
+        is_own = self.walk is not None and test == self.walk.test
+        return in_words(self.walk.steps) if self.walk is not None and is_own else ""
 
 
 def compare_steps(
@@ -138,7 +118,7 @@ def compare_steps(
             chosen, steps = _chosen(catalogue, wrong)
             if chosen and len(found) < MOST_COMPARED:
                 fixed = catalogue.fixed_steps(chosen[0]) if steps else ()
-                found[exercise] = _compared(ask, exercise, chosen, steps, fixed, wrong, deadline)
+                found[exercise] = _compared(ask, exercise, chosen, steps, fixed, deadline)
     return found
 
 
@@ -157,15 +137,6 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     return f"{_STEPS_TOLD}{_listed(right)}. {named}{also}"
 
 
-def _biases_in_words(places: Sequence[str]) -> str:
-    where = one_line(", ".join(places), _NAMED * _LONGEST_NAME)
-    if len(places) == 1:
-        begun = f"A bias has the random numbers that it began with ({where})"
-        return f"{begun}: set it, or leave it out with bias=False."
-    begun = f"Biases have the random numbers that they began with ({where})"
-    return f"{begun}: set them, or leave them out with bias=False."
-
-
 def steps_seen(
     records: Sequence[Record],
     right: Steps,
@@ -179,33 +150,30 @@ def steps_seen(
     steps before it may be computed in another way, in blocks for example. `fixed` steps are equal
     for every input, so they show that of fixed ones only. Returns nothing if no step before the
     wrong one is right, or if none is wrong. If the wrong one is nearly right, rounding may be the
-    cause, and nothing is returned either. A step whose value stands in another step's variable is
-    not right. Doubtful and unseen steps are left out. With `in_tables`, a step is also right at the
-    beginning of a longer table: no input chooses rows of it.
+    cause, and nothing is returned either. Doubtful and unseen steps are left out. With `in_tables`,
+    a step is also right at the beginning of a longer table: no input chooses rows of it.
 
     Raises:
         TooLate: if the deadline passes.
     """
     known = KnownSteps.of(right)
-    found, sightings = _shapes(records, known, deadline)
+    found = _shapes(records, known, deadline)
     rows: Sequence[Record] = ()
     if in_tables:
         before_result = {name: forms for name, forms in right.items() if name != RESULT}
         rows = [*_beginnings(records, before_result, deadline)]
-        found = _shapes(rows, KnownSteps(before_result), deadline)[0] | found
-    astray = misplaced(sightings, _first_shapes(right))
+        found = _shapes(rows, KnownSteps(before_result), deadline) | found
     names = [name for name in right if name not in known.doubtful | known.unseen]
-    shapes = {name: shape for name, shape in found.items() if name not in astray}
     seen = (*records, *rows)
     sizes = {(one.value.numel(), one.value.is_floating_point()) for one in seen}
     possible = {name for name in names if any(_may_be(form, sizes) for form in right[name])}
-    wrong = _first_wrong(names, shapes, fixed, possible | {RESULT})
+    wrong = _first_wrong(names, found, fixed, possible | {RESULT})
     before = names[: names.index(wrong)] if wrong is not None else []
-    shapes = {name: shapes[name] for name in before if name in shapes}
+    shapes = {name: found[name] for name in before if name in found}
     if wrong is None or not shapes:
         return ()
     nearly = KnownSteps({wrong: right[wrong]}, NEARLY)
-    if wrong not in found and wrong in _shapes(records, nearly, deadline)[0]:
+    if wrong not in found and wrong in _shapes(records, nearly, deadline):
         return ()
     return tuple(
         StepSeen(
@@ -259,8 +227,8 @@ def _may_be(step: torch.Tensor, sizes: Collection[tuple[int, bool]]) -> bool:
 
 def _shapes(
     records: Sequence[Record], known: KnownSteps, deadline: Deadline
-) -> tuple[dict[str, tuple[int, ...]], list[Sighting]]:
-    """Returns the recognised steps with their shapes, and the lines at which they were found.
+) -> dict[str, tuple[int, ...]]:
+    """Returns the recognised steps with their shapes.
 
     Torch makes shapes of its own within a line, like a flattened batch for a matrix product. The
     last shape on a line counts therefore, and no step whose numbers the line then mixes up. Among
@@ -269,7 +237,6 @@ def _shapes(
     """
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
-    sightings: list[Sighting] = []
     numbered = deadline.each(enumerate(records, 1))
     for _, on_a_line in itertools.groupby(numbered, lambda one: one[1].stack):
         last: dict[str, _Found] = {}
@@ -282,12 +249,10 @@ def _shapes(
             if names and _is_scaled_on(record.value, later, known):
                 names = [name for name in names if name in known.scaled_next]
             for name in names:
-                sightings.append(Sighting(name, record.stack))
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
                     last[name] = found
             for (cut, part), likeness in alike.slices.items():
-                sightings.append(Sighting(cut.name, record.stack, (cut, part)))
                 numbers = slices.setdefault(cut, set())
                 numbers.add(part)
                 if len(numbers) == cut.count and cut.name not in known.doubtful:
@@ -295,7 +260,7 @@ def _shapes(
         for name, found in last.items():
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found
-    return {name: shape for name, (_, shape) in seen.items()}, sightings
+    return {name: shape for name, (_, shape) in seen.items()}
 
 
 def _is_scaled_on(value: torch.Tensor, later: Sequence[Record], known: KnownSteps) -> bool:
@@ -348,7 +313,6 @@ def _compared(
     chosen: Sequence[Observation],
     steps: Steps,
     fixed: Collection[str],
-    wrong: Sequence[Observation],
     deadline: Deadline,
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
@@ -362,9 +326,6 @@ def _compared(
     return StepComparison(
         StepWalk(exercise, chosen[0].test, taken) if taken else None,
         strange,
-        frozenset(one.test for one in wrong),
-        tuple(dict.fromkeys(one for _, own in recorded for one in own.biases)),
-        chosen[0],
     )
 
 

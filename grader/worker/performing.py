@@ -306,7 +306,6 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
             changed_inputs=differing(watched, arguments),
             work=_work(counter, lines),
             records=tuple(recorder.records) if recorder is not None else (),
-            biases=recorder.biases.left() if recorder is not None else (),
             origin=tracer.origin(differentiated, call.trace) if tracer and call.trace else None,
         )
     except NoAdapter as lacking:

@@ -42,7 +42,6 @@ MAX_USES = 100
 MAX_CELL_ERRORS = 20
 MAX_OPERANDS = 8
 MAX_ADAPTERS = 1000
-MAX_BIASES = 4
 MAX_IMPORTS = 40
 # Further lines are not counted.
 MOST_LINES = 5_000_000
@@ -231,8 +230,7 @@ class ImportReport:
 class Answer:
     """The answer to a call: a value or an exception, and the observations.
 
-    `origin` is the line of the submission that a traced call found. `biases` are the lines that
-    make linear layers whose biases stay random, in a recorded call.
+    `origin` is the line of the submission that a traced call found.
     Equal digests mean equal answers; `size` is the approximate number of bytes. The receiver may
     set both.
     """
@@ -244,7 +242,6 @@ class Answer:
     work: Work | None = None
     uses: tuple[Use, ...] = ()
     records: tuple[Record, ...] = ()
-    biases: tuple[Line, ...] = ()
     origin: Line | None = None
     digest: bytes | None = None
     size: int = 0
@@ -348,7 +345,6 @@ _OBSERVED = {
     "changed_inputs": reader(Annotated[tuple[Name, ...], AtMost(100)]),
     "work": reader(Work | None),
     "uses": reader(Uses),
-    "biases": reader(Annotated[tuple[Line, ...], AtMost(MAX_BIASES)]),
     "origin": reader(Line | None),
 }
 

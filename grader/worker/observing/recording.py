@@ -1,101 +1,20 @@
-"""Records the intermediate values of a call, with the submission's lines that computed them.
-
-Linear layers of which a call sets the weight and not the bias are noted as well.
-"""
+"""Records the intermediate values of a call, with the submission's lines that computed them."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import inspect
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
-from torch.nn.modules.module import register_module_forward_pre_hook
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.core.wire.calls import MAX_BIASES
-from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Line, Record
+from grader.core.wire.records import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
 from grader.worker.observing.lines import Onlooker, OwnLines
-
-_MOST_LAYERS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A linear layer that a call makes, with the numbers that it has at first."""
-
-    layer: torch.nn.Linear
-    line: Line
-    weight: torch.Tensor
-    bias: torch.Tensor
-
-    @property
-    def has_random_bias(self) -> bool:
-        """Returns whether the bias still has its first numbers, and the weight has others."""
-        layer, bias = self.layer, self.layer.bias
-        left = bias is not None and torch.equal(bias.detach(), self.bias)
-        return left and not torch.equal(layer.weight.detach(), self.weight)
-
-
-class RandomBiases:
-    """An observer of a call: it notes linear layers of which only the weight is set.
-
-    Only a layer that is called with its bias counts: `torch.func.functional_call` may call it with
-    another one.
-    """
-
-    def __init__(self, lines: OwnLines) -> None:
-        self._lines = lines
-        self._made: dict[int, _Made] = {}
-        self._called: set[int] = set()
-
-    @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
-        """Notes the layers that are made and called in this context."""
-        first = torch.nn.Linear.reset_parameters
-
-        @functools.wraps(first)
-        def make(layer: Any) -> None:
-            first(layer)
-            with contextlib.suppress(Exception), _disable_current_modes():
-                self._note_layer(layer, sys._getframe(1))
-
-        torch.nn.Linear.reset_parameters = make  # type: ignore[method-assign, assignment]
-        hook = register_module_forward_pre_hook(lambda one, _: self._note_call(one))
-        try:
-            yield
-        finally:
-            hook.remove()
-            torch.nn.Linear.reset_parameters = first  # type: ignore[method-assign]
-
-    def left(self) -> tuple[Line, ...]:
-        """Returns the lines that made the layers, in order."""
-        with contextlib.suppress(Exception):  # a submission's own classes may raise anything
-            called = (one for one in self._made.values() if id(one.layer.bias) in self._called)
-            lines = {one.line for one in called if one.has_random_bias}
-            return tuple(sorted(lines, key=lambda one: (one.file, one.line)))[:MAX_BIASES]
-        return ()
-
-    def _note_layer(self, layer: torch.nn.Linear, frame: FrameType) -> None:
-        lines = self._lines.stack(frame)
-        is_small = layer.bias is not None and layer.weight.numel() <= MAX_NUMBERS
-        if lines and is_small and len(self._made) < _MOST_LAYERS:
-            weight, bias = (one.detach().clone() for one in (layer.weight, layer.bias))
-            self._called.discard(id(layer.bias))  # of a bias that is gone
-            self._made[id(layer)] = _Made(layer, lines[-1], weight, bias)
-
-    def _note_call(self, module: torch.nn.Module) -> None:
-        if id(module) in self._made:
-            self._called.add(id(module._parameters.get("bias")))
-
 
 _LARGEST_NUMBER = 1 << 53
 # A submission may keep a table of thousands of positions, whatever the call asks for.
@@ -107,7 +26,6 @@ class Recorder:
 
     With `follow_numbers`, it also records the integers that functions return, and the first rows of
     a large table. Other large tensors are skipped, and after a bounded number of elements all are.
-    `biases` notes the layers whose biases are left at random.
     """
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
@@ -115,14 +33,12 @@ class Recorder:
         self._left = MAX_TOGETHER
         self._is_keeping = False
         self._lines = OwnLines(root)
-        self.biases = RandomBiases(self._lines)
         self._follow_numbers = follow_numbers
         self._contexts = ExitStack()
 
     def __enter__(self) -> Recorder:
         self._contexts.enter_context(_Operations(self))
         self._contexts.enter_context(_FunctionCalls(self, self._lines, self._follow_numbers))
-        self._contexts.enter_context(self.biases.watched())
         return self
 
     def __exit__(self, *_: object) -> None:

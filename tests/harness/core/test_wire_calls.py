@@ -187,13 +187,12 @@ def test_an_answer_arrives_with_all_that_was_observed() -> None:
         work=Work(3, 4, 5),
         uses=(Use("torch.f", "a.py", 3),),
         records=(Record(torch.zeros(2), (line, line)), Record(torch.ones(1), (line,))),
-        biases=(line,),
         origin=line,
     )
     frame = received(encode_answer(answer))
     arrived = decode_answer(frame)
     assert (arrived.digest, arrived.size) == (frame.digest, frame.size)
-    for name in ("value", "raised", "changed_inputs", "work", "uses", "biases", "origin"):
+    for name in ("value", "raised", "changed_inputs", "work", "uses", "origin"):
         assert getattr(arrived, name) == getattr(answer, name)
     assert arrived.gradients["x"].tolist() == [1, 1]
     assert [record.value.tolist() for record in arrived.records] == [[0, 0], [1]]
