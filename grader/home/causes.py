@@ -290,8 +290,7 @@ class Reasons:
     def _passed_beside(self, exercise: str, repaired: RepairedExercise) -> list[pytest.Function]:
         """Returns the passed tests of other exercises that run a line of a repair."""
         assert self._repair is not None
-        places = [place for choice in (repaired, *repaired.others) for place in choice.places]
-        beside = self._repair.running({(place.file, place.line) for place in places})
+        beside = self._repair.running({(place.file, place.line) for place in repaired.places})
         return [
             test
             for name in beside

@@ -14,7 +14,6 @@ from grader.core.wire.trials import KINDS, MAX_EDITS, Outcomes, Passed, TextChan
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import (
     CheckedCall,
-    dtypes_of,
     in_turn,
     is_answer,
     telling,
@@ -191,13 +190,6 @@ class Search:
         self.tried = 0
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
-
-    @property
-    def fails_by_dtype(self) -> bool:
-        """Returns whether all wrong calls have floats of dtypes that no right call has."""
-        right = {dtype for one in self._right for dtype in dtypes_of(one.question)}
-        wrong = [{*dtypes_of(one.question)} for one in self._wrong]
-        return bool(right) and all(own and own.isdisjoint(right) for own in wrong)
 
     def chosen(
         self,
