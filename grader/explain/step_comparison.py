@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
 
@@ -142,7 +142,6 @@ def steps_seen(
     right: Steps,
     deadline: Deadline = NEVER,
     fixed: Collection[str] = (),
-    in_tables: bool = False,
 ) -> tuple[StepSeen, ...]:
     """Returns the steps of the reference, each right, wrong or not seen in the records.
 
@@ -150,22 +149,15 @@ def steps_seen(
     steps before it may be computed in another way, in blocks for example. `fixed` steps are equal
     for every input, so they show that of fixed ones only. Returns nothing if no step before the
     wrong one is right, or if none is wrong. If the wrong one is nearly right, rounding may be the
-    cause, and nothing is returned either. Doubtful and unseen steps are left out. With `in_tables`,
-    a step is also right at the beginning of a longer table: no input chooses rows of it.
+    cause, and nothing is returned either. Doubtful and unseen steps are left out.
 
     Raises:
         TooLate: if the deadline passes.
     """
     known = KnownSteps.of(right)
     found = _shapes(records, known, deadline)
-    rows: Sequence[Record] = ()
-    if in_tables:
-        before_result = {name: forms for name, forms in right.items() if name != RESULT}
-        rows = [*_beginnings(records, before_result, deadline)]
-        found = _shapes(rows, KnownSteps(before_result), deadline) | found
     names = [name for name in right if name not in known.doubtful | known.unseen]
-    seen = (*records, *rows)
-    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in seen}
+    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in records}
     possible = {name for name in names if any(_may_be(form, sizes) for form in right[name])}
     wrong = _first_wrong(names, found, fixed, possible | {RESULT})
     before = names[: names.index(wrong)] if wrong is not None else []
@@ -185,17 +177,6 @@ def steps_seen(
         for name, shape in _first_shapes(right).items()
         if name in names
     )
-
-
-def _beginnings(records: Iterable[Record], steps: Steps, deadline: Deadline) -> Iterator[Record]:
-    """Yields the first rows of tables that are longer than a step of as many columns."""
-    shapes = {form.squeeze().shape for forms in steps.values() for form in forms}
-    lengths = {(shape[0], shape[1:]) for shape in shapes if shape}
-    for record in deadline.each(records):
-        table = record.value.squeeze()
-        for length, columns in lengths:
-            if table.dim() and table.shape[1:] == columns and len(table) > length:
-                yield dataclasses.replace(record, value=table[:length])
 
 
 def _first_wrong(
@@ -316,8 +297,7 @@ def _compared(
     deadline: Deadline,
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
-    has_inputs = any(isinstance(one, torch.Tensor) for one in chosen[0].call.arguments.values())
-    taken = steps_seen(recorded[0][1].records, steps, deadline, fixed, not has_inputs)
+    taken = steps_seen(recorded[0][1].records, steps, deadline, fixed)
     strange: dict[str, Line] = {}
     for one, own in recorded:
         line = None if _is_finite(one) else first_strange(own.records)

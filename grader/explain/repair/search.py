@@ -147,9 +147,8 @@ def schedule(
     for file, lines in sources.concerned(passed).items():
         if len(found) > _MOST_FOUND:
             break
-        elsewhere, users = sources.elsewhere(file), sources.users(file)
         text, held = sources.text(file), observed.get(file, {})
-        edits = edits_of(text, lines, elsewhere, users, sources.slips, held)
+        edits = edits_of(text, lines, sources.elsewhere(file), sources.slips, held)
         for edit in edits:
             is_short = sum(len(one.text) for one in edit.replacements) <= _LONGEST
             if is_short and len(edit.lines) == 1:

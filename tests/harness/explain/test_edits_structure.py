@@ -112,13 +112,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     "a value that is never read": [
         (" @ self.w_o.T", ""),
     ],
-    "a class": [
-        (
-            "super().__init__(w_q, w_o, causal=True)",
-            "super().__init__(w_q, w_o)",
-            "super().__init__(w_q, w_o, True)",
-        ),
-    ],
     "a word or a value": [
         ('mode="rows"', 'mode="columns"'),
         ('HIDDEN = float("-inf")', "HIDDEN = -10.0"),

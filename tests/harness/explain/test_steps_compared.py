@@ -194,25 +194,6 @@ def test_a_step_that_is_equal_for_every_input_does_not_show_that_earlier_ones_ar
     assert [one.right for one in found] == right
 
 
-ROWS = torch.arange(12.0).reshape(6, 2).sqrt()
-
-
-def test_a_step_may_be_the_beginning_of_a_table_where_no_input_chooses_rows():
-    """Code that repeats the first row has right tables: only their rows are chosen wrongly."""
-    right = {"angles": [ROWS[:3]], "waves": [ROWS[:3].sin()], RESULT: [ROWS[:3].sin()]}
-    wrong = record(ROWS[:1].sin().expand(3, 2), 3)
-    records = [record(ROWS), record(ROWS.sin()[:, None], 2), wrong]
-    told = in_words(steps_seen(records, right, in_tables=True))
-    assert told == "Right so far: angles and waves. The result is wrong."
-    assert steps_seen(records, right) == ()
-    records[0] = record(ROWS.flip(0))
-    told = in_words(steps_seen(records, right, in_tables=True))
-    assert told == "Right so far: waves. The result is wrong. Not recognised before it: angles."
-    told = in_words(steps_seen([record(ROWS), record(ROWS.cos(), 2)], right, in_tables=True))
-    said = 'The next step, "waves", or what it is given is missing or wrong.'
-    assert told == f"Right so far: angles. {said}"
-
-
 def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> dict[str, Any]:
     return {"doubled": [2 * arguments["x"]]}
 
