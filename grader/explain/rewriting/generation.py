@@ -156,7 +156,6 @@ def _head_lines(node: ast.stmt) -> int:
 Family = Callable[[Setting, Any], Iterator[Draft]]
 OF_VALUES: tuple[Family, ...] = (
     operators.conditions,
-    transplants.factors,
     forgotten.values,
     transplants.transplanted,
     transplants.layers,
