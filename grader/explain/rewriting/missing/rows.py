@@ -59,6 +59,7 @@ MISSING: tuple[Row, ...] = (
                 WRAP,
                 ("$x", "2 * $x"),
                 ("$x", "3 * $x"),
+                ("$x", "1 - $x"),
                 *with_text("$x", " / 2", " + 1", " - 1"),
                 at=_OPERAND,
                 x=nature,
