@@ -237,24 +237,24 @@ size = 1
         ("mistake = [1]\n", "a mistake must be a table"),
         (
             TABLE.replace("hint", "hnit"),
-            "toml, mistake 1: a mistake has no 'hnit': there is id, exercise",
+            "mistake 1: a mistake has no 'hnit': there is id, exercise",
         ),
         (
             f"\n{TABLE}".replace('"Half."', '" "'),
-            'toml, mistake 1: this mistake needs sentence = "…"',
+            'mistake 1: this mistake needs sentence = "…"',
         ),
-        (TABLE.replace('"Half."', "3"), "toml, mistake 1: this mistake needs sentence"),
+        (TABLE.replace('"Half."', "3"), "mistake 1: this mistake needs sentence"),
         (
             TABLE.replace('id = "half"', 'id = "Half!"'),
-            "toml, mistake 1: 'Half!' is not an id of a mistake",
+            "mistake 1: 'Half!' is not an id of a mistake",
         ),
         (
             TABLE.replace('"run"', r'"run\nimport os"'),
-            r"toml, mistake 1: 'run\\nimport os' is not a name of an exercise",
+            r"mistake 1: 'run\\nimport os' is not a name of an exercise",
         ),
         (TABLE.replace("numbers = [1.0]", 'numbers = ["x"]'), "an answer of this mistake is"),
         (TABLE.partition("\n\n")[0], "has no answers by which it could be known"),
-        (TABLE + TABLE, "toml, mistake 2: 'half' is there twice for run"),
+        (TABLE + TABLE, "mistake 2: 'half' is there twice for run"),
     ],
 )
 def test_a_damaged_file_of_names_is_refused_with_its_place(tmp_path, text, said):
