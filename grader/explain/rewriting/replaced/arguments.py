@@ -93,11 +93,6 @@ def _other_bounds(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[flo
     stop = given[1] if len(given) > 1 else given[0]
     last = setting.outer_text(stop)
     if len(given) == 3:
-        if integer(given[2]) == -1:
-            for bound in dict.fromkeys((first, first.removesuffix(" - 1"), f"{first} + 1")):
-                yield CHANGE, ("0", bound)
-        if integer(given[2]) == -2:
-            yield CHANGE, (last, first, "2")
         if integer(given[2]) == 2:
             held = isinstance(stop, (*PRIMARY, ast.Constant))
             yield CHANGE, (first, f"{last} // 2" if held else f"({last}) // 2")
