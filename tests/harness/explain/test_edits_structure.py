@@ -111,6 +111,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
     "a value that is never read": [
         (" @ self.w_o.T", ""),
+        ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
     ],
     "a word or a value": [
         ('mode="rows"', 'mode="columns"'),
