@@ -73,6 +73,7 @@ MISSING: tuple[Row, ...] = (
     *rows("a factor or a term", WRAP, ("$n", "2 * ($n // 2)"), at=_OPERAND, n=_SIZE),
     *rows("a factor or a term", CHANGE, ("2 * $n", "2 * ($n // 2)"), n=_SIZE),
     *rows("a factor or a term", WRAP, ("$n", "3 * $n"), at=_STORED, n=_SIZE),
+    *rows("a factor or a term", WRAP, ("$x", "2 * $x"), ("$x", "$x / 2"), at=_STORED, x=_TENSOR),
     *rows(_FACTOR, CHANGE, ("$x", "$x / (1 - $p)"), at=_STORED, x=_TENSOR, p=_NUMBER),
     *rows(
         _FACTOR,
