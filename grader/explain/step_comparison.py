@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse
 
@@ -15,8 +15,8 @@ import torch
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.text import enumerated
 from grader.core.verdict import TELLING_ASPECTS, Aspect
-from grader.core.wire.calls import Answer, Call, Record
-from grader.core.wire.records import Line
+from grader.core.wire.calls import Answer, Call
+from grader.core.wire.records import Line, Record
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.layouts import (
     NEARLY,
@@ -30,8 +30,6 @@ from grader.explain.layouts import (
 )
 from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue
-from grader.explain.step_roles import Sighting, misplaced
-from grader.testing.course import AND
 from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
@@ -76,21 +74,11 @@ class StepComparison:
 
     `walk` is present if a step was right. It belongs to its own test alone, because another call
     may go wrong at another step. `strange` holds the line of `first_strange`, by test, for calls
-    whose own answer holds a NaN or an infinity. `observed` is the answer of the call.
+    whose own answer holds a NaN or an infinity.
     """
 
     walk: StepWalk | None
     strange: Mapping[str, Line]
-    observed: Observation | None = None
-
-    def contradicts(self, catalogue: Catalogue, mistake: str) -> bool:
-        """Returns whether one part of a combined mistake would get a right step wrong."""
-        parts = mistake.split(AND)
-        if self.walk is None or self.observed is None or len(parts) < 2:
-            return False
-        right = {step.name for step in self.walk.steps if step.right}
-        wrong = (catalogue.wrong_steps(part, self.observed) for part in parts)
-        return any(not right.isdisjoint(one) for one in wrong)
 
     def line_of(self, test: str) -> Line | None:
         """Returns the line of the first NaN or infinity for a test whose answer holds one."""
@@ -102,7 +90,8 @@ class StepComparison:
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
             return f"The first NaN or positive infinity appears in {place}"
-        return in_words(self.walk.steps) if self.walk and test == self.walk.test else ""
+        is_own = self.walk is not None and test == self.walk.test
+        return in_words(self.walk.steps) if self.walk is not None and is_own else ""
 
 
 def compare_steps(
@@ -153,7 +142,6 @@ def steps_seen(
     right: Steps,
     deadline: Deadline = NEVER,
     fixed: Collection[str] = (),
-    in_tables: bool = False,
 ) -> tuple[StepSeen, ...]:
     """Returns the steps of the reference, each right, wrong or not seen in the records.
 
@@ -161,33 +149,23 @@ def steps_seen(
     steps before it may be computed in another way, in blocks for example. `fixed` steps are equal
     for every input, so they show that of fixed ones only. Returns nothing if no step before the
     wrong one is right, or if none is wrong. If the wrong one is nearly right, rounding may be the
-    cause, and nothing is returned either. A step whose value stands in another step's variable is
-    not right. Doubtful and unseen steps are left out. With `in_tables`, a step is also right at the
-    beginning of a longer table: no input chooses rows of it.
+    cause, and nothing is returned either. Doubtful and unseen steps are left out.
 
     Raises:
         TooLate: if the deadline passes.
     """
     known = KnownSteps.of(right)
-    found, sightings = _shapes(records, known, deadline)
-    rows: Sequence[Record] = ()
-    if in_tables:
-        before_result = {name: forms for name, forms in right.items() if name != RESULT}
-        rows = [*_beginnings(records, before_result, deadline)]
-        found = _shapes(rows, KnownSteps(before_result), deadline)[0] | found
-    astray = misplaced(sightings, _first_shapes(right))
+    found = _shapes(records, known, deadline)
     names = [name for name in right if name not in known.doubtful | known.unseen]
-    shapes = {name: shape for name, shape in found.items() if name not in astray}
-    seen = (*records, *rows)
-    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in seen}
+    sizes = {(one.value.numel(), one.value.is_floating_point()) for one in records}
     possible = {name for name in names if any(_may_be(form, sizes) for form in right[name])}
-    wrong = _first_wrong(names, shapes, fixed, possible | {RESULT})
+    wrong = _first_wrong(names, found, fixed, possible | {RESULT})
     before = names[: names.index(wrong)] if wrong is not None else []
-    shapes = {name: shapes[name] for name in before if name in shapes}
+    shapes = {name: found[name] for name in before if name in found}
     if wrong is None or not shapes:
         return ()
     nearly = KnownSteps({wrong: right[wrong]}, NEARLY)
-    if wrong not in found and wrong in _shapes(records, nearly, deadline)[0]:
+    if wrong not in found and wrong in _shapes(records, nearly, deadline):
         return ()
     return tuple(
         StepSeen(
@@ -199,17 +177,6 @@ def steps_seen(
         for name, shape in _first_shapes(right).items()
         if name in names
     )
-
-
-def _beginnings(records: Iterable[Record], steps: Steps, deadline: Deadline) -> Iterator[Record]:
-    """Yields the first rows of tables that are longer than a step of as many columns."""
-    shapes = {form.squeeze().shape for forms in steps.values() for form in forms}
-    lengths = {(shape[0], shape[1:]) for shape in shapes if shape}
-    for record in deadline.each(records):
-        table = record.value.squeeze()
-        for length, columns in lengths:
-            if table.dim() and table.shape[1:] == columns and len(table) > length:
-                yield dataclasses.replace(record, value=table[:length])
 
 
 def _first_wrong(
@@ -241,8 +208,8 @@ def _may_be(step: torch.Tensor, sizes: Collection[tuple[int, bool]]) -> bool:
 
 def _shapes(
     records: Sequence[Record], known: KnownSteps, deadline: Deadline
-) -> tuple[dict[str, tuple[int, ...]], list[Sighting]]:
-    """Returns the recognised steps with their shapes, and the lines at which they were found.
+) -> dict[str, tuple[int, ...]]:
+    """Returns the recognised steps with their shapes.
 
     Torch makes shapes of its own within a line, like a flattened batch for a matrix product. The
     last shape on a line counts therefore, and no step whose numbers the line then mixes up. Among
@@ -251,7 +218,6 @@ def _shapes(
     """
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
-    sightings: list[Sighting] = []
     numbered = deadline.each(enumerate(records, 1))
     for _, on_a_line in itertools.groupby(numbered, lambda one: one[1].stack):
         last: dict[str, _Found] = {}
@@ -264,12 +230,10 @@ def _shapes(
             if names and _is_scaled_on(record.value, later, known):
                 names = [name for name in names if name in known.scaled_next]
             for name in names:
-                sightings.append(Sighting(name, record.stack))
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
                     last[name] = found
             for (cut, part), likeness in alike.slices.items():
-                sightings.append(Sighting(cut.name, record.stack, (cut, part)))
                 numbers = slices.setdefault(cut, set())
                 numbers.add(part)
                 if len(numbers) == cut.count and cut.name not in known.doubtful:
@@ -277,7 +241,7 @@ def _shapes(
         for name, found in last.items():
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found
-    return {name: shape for name, (_, shape) in seen.items()}, sightings
+    return {name: shape for name, (_, shape) in seen.items()}
 
 
 def _is_scaled_on(value: torch.Tensor, later: Sequence[Record], known: KnownSteps) -> bool:
@@ -333,8 +297,7 @@ def _compared(
     deadline: Deadline,
 ) -> StepComparison:
     recorded = [(one, _recorded(ask, one)) for one in deadline.each(chosen)]
-    has_inputs = any(isinstance(one, torch.Tensor) for one in chosen[0].call.arguments.values())
-    taken = steps_seen(recorded[0][1].records, steps, deadline, fixed, not has_inputs)
+    taken = steps_seen(recorded[0][1].records, steps, deadline, fixed)
     strange: dict[str, Line] = {}
     for one, own in recorded:
         line = None if _is_finite(one) else first_strange(own.records)
@@ -343,7 +306,6 @@ def _compared(
     return StepComparison(
         StepWalk(exercise, chosen[0].test, taken) if taken else None,
         strange,
-        chosen[0],
     )
 
 

@@ -32,7 +32,6 @@ from grader.home.repair import HomeBench, HomeRepair, quietly
 from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun, siblings
 from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
-from grader.testing.course import AND
 from grader.testing.exercise import membership
 from grader.testing.outcome import Observation, Prediction, Question
 from grader.worker.trials.alarm import TooLong
@@ -75,11 +74,6 @@ class FrozenMistakes(Catalogue):
         """Returns the reference's frozen steps to its answer to a call, if any."""
         test = self._test(observation)
         return None if test is None else test.steps.get(observation.number)
-
-    def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
-        """Returns the steps that a mistake got wrong in every plain case of the exercise."""
-        known = self._module(observation).wrong_steps
-        return known.get(observation.call.adapter, {}).get(name, ())
 
     def fixed_steps(self, observation: Observation) -> Collection[str]:
         """Returns the steps that are equal whatever numbers the inputs of the exercise hold."""
@@ -235,7 +229,7 @@ class Reasons:
             name: [*itertools.filterfalse(self._depends.holds, one.observations)]
             for name, one in self._reruns.items()
         }
-        self._findings = diagnose(self._known, seen, contradicts=self._contradicts)
+        self._findings = diagnose(self._known, seen)
         if self._bench is not None:
             asked = {
                 name: [one for one in own if not self._depends.holds(one.question)]
@@ -296,8 +290,7 @@ class Reasons:
     def _passed_beside(self, exercise: str, repaired: RepairedExercise) -> list[pytest.Function]:
         """Returns the passed tests of other exercises that run a line of a repair."""
         assert self._repair is not None
-        places = [place for choice in (repaired, *repaired.others) for place in choice.places]
-        beside = self._repair.running({(place.file, place.line) for place in places})
+        beside = self._repair.running({(place.file, place.line) for place in repaired.places})
         return [
             test
             for name in beside
@@ -322,11 +315,6 @@ class Reasons:
         functions = SimpleNamespace(**self._bench.functions)
         with self._bench.in_place():
             yield DirectCalls(functions, self._root, limit=self._limit)
-
-    def _contradicts(self, exercise: str, mistake: str) -> bool:
-        """Returns whether a right step speaks against a mistake."""
-        way = self._way(exercise) if AND in mistake else None
-        return way is not None and way.contradicts(self._known, mistake)
 
     def _compared(self, exercise: str) -> StepComparison | None:
         if self._comparisons >= MOST_COMPARED:

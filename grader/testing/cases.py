@@ -201,8 +201,8 @@ class FrozenModule:
 
     `mistakes` holds the name of the mistake in each row of answers, by exercise; the first, empty
     one is the reference. `dropped_from`, `ignored_by` and `echoed_in` are what the mistakes' author
-    says of them. `wrong_steps` are, by exercise and mistake, the steps that it always gets wrong.
-    `fixed_steps` are, by exercise, the steps that do not depend on numbers in the inputs.
+    says of them. `fixed_steps` are, by exercise, the steps that do not depend on numbers in the
+    inputs.
     """
 
     tests: Mapping[str, FrozenTest]
@@ -211,7 +211,6 @@ class FrozenModule:
     dropped_from: Mapping[str, str] = field(default_factory=dict)
     ignored_by: Mapping[str, Collection[str]] = field(default_factory=dict)
     echoed_in: Mapping[str, Collection[str]] = field(default_factory=dict)
-    wrong_steps: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
     fixed_steps: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 

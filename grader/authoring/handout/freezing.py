@@ -130,9 +130,8 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
         diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
         file = fixture_file(into / place)
         authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
-        wrong = {name: _wrong_steps(reference_run, name) for name in exercises[module]}
         fixed = _fixed_steps(reference_run, exercises[module])
-        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors, wrong, fixed))
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors, fixed))
         written.append(file)
     return written
 
@@ -145,20 +144,6 @@ def _write_slips(assignment: Assignment, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SLIPS).write_text(slips, encoding="utf-8")
     return [folder / SLIPS]
-
-
-def _wrong_steps(reference_run: ReferenceRun, exercise: str) -> dict[str, Collection[str]]:
-    """Returns the steps that each single mistake gets wrong in every case of a test of values."""
-    mistakes = reference_run.mistakes
-    plain = _plain(reference_run, exercise)
-    alone = [name for name in mistakes.names_in(exercise) if AND not in name] if plain else []
-    found = {
-        name: frozenset.intersection(
-            *(frozenset(mistakes.wrong_steps(name, seen)) for seen in plain)
-        )
-        for name in alone
-    }
-    return {name: steps for name, steps in found.items() if steps}
 
 
 def _fixed_steps(

@@ -6,7 +6,6 @@ on a student's own machine, number for number, and the texts of the mistakes' au
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -40,7 +39,6 @@ from grader.explain.repair.earlier_calls import Dependence
 from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
-from grader.testing.course import AND
 from grader.testing.outcome import Observation, Question
 from grader.testing.outcome_cache import Ask
 from grader.testing.suite import Suite, Test
@@ -137,28 +135,21 @@ class Explainer:
             for name, own in self._answers(statuses, seen).items()
         }
 
-        @functools.cache
-        def comparisons() -> Mapping[str, StepComparison]:
-            # If any answer depends on earlier calls, the steps may depend on them too.
-            return {} if alone else self._compare_steps(ask, answers, statuses, deadline)
-
-        def contradicts(exercise: str, mistake: str) -> bool:
-            way = comparisons().get(exercise) if AND in mistake else None
-            return way is not None and way.contradicts(self._mistakes, mistake)
-
-        findings = diagnose(self._mistakes, answers, deadline, contradicts)
+        findings = diagnose(self._mistakes, answers, deadline)
         named = {test: self._named(test, own, findings) for test, own in told.items()}
         named = {test: _depending(test, own, depends) for test, own in named.items()}
         words = replace(words, tests=named, wrong=self._nameless(answers, findings))
         yield words
+        # If any answer depends on earlier calls, the steps may depend on them too.
+        ways = {} if alone else self._compare_steps(ask, answers, statuses, deadline)
         stated = depends.concerned
         walks = tuple(
             one.walk
-            for one in comparisons().values()
+            for one in ways.values()
             if one.walk is not None and one.walk.test not in stated
         )
         placed = {
-            test: own if test in stated else _with(own, self._way(test, comparisons()))
+            test: own if test in stated else _with(own, self._way(test, ways))
             for test, own in named.items()
         }
         words = replace(

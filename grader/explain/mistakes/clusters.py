@@ -164,8 +164,7 @@ def read_file(file: Path) -> list[NamedMistake]:
         BadNames: if the file cannot be read or is invalid.
     """
     try:
-        text = file.read_text(encoding="utf-8")
-        content = tomllib.loads(text)
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadNames(f"{file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -176,15 +175,12 @@ def read_file(file: Path) -> list[NamedMistake]:
     tables = content.get("mistake", [])
     if not isinstance(tables, list):
         raise BadNames(f"{file}: write [[mistake]] for each mistake, in two brackets")
-    lines = _lines_of(text)
-    if len(lines) != len(tables):
-        raise BadNames(f"{file}: write [[mistake]] on a line of its own for each, and nowhere else")
     found: dict[tuple[str, str], NamedMistake] = {}
-    for table, line in zip(tables, lines, strict=True):
-        named = _named(table, f"{file}:{line}")
+    for number, table in enumerate(tables, 1):
+        named = _named(table, f"{file}, mistake {number}")
         key = named.diagnosis.mistake, named.exercise
         if key in found:
-            raise BadNames(f"{file}:{line}: {key[0]!r} is there twice for {key[1]}")
+            raise BadNames(f"{file}, mistake {number}: {key[0]!r} is there twice for {key[1]}")
         found[key] = named
     return list(found.values())
 
@@ -264,12 +260,6 @@ def _named(table: Mapping[str, Any], place: str) -> NamedMistake:
         raise BadNames(f"{place}: this mistake has no answers by which it could be known")
     diagnosis = Diagnosis(table["id"], table["sentence"], table["hint"])
     return NamedMistake(diagnosis, WrongAnswers(table["exercise"], answers))
-
-
-def _lines_of(text: str) -> list[int]:
-    """Returns the numbers of the lines that begin a `[[mistake]]` table."""
-    lines = enumerate(text.splitlines(), start=1)
-    return [number for number, line in lines if re.match(r"\s*\[\[\s*mistake\s*\]\]", line)]
 
 
 def _in_toml(one: NamedMistake) -> str:

@@ -122,18 +122,6 @@ class KnownMistakes(Catalogue):
             self._steps.popitem(last=False)
         return self._steps[key]
 
-    def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
-        """Returns the steps to an answer that every variant of a mistake gets wrong."""
-        right, variants = self.steps(observation), self.variants(name, observation.call.adapter)
-        if right is None or self._named_steps is None or not variants:
-            return ()
-        given = dict(call_in_float64(observation.call).arguments)
-        try:
-            taken = [self._named_steps(variant, copied(given)) for variant in variants]
-        except Exception:  # a mistake may not fit a case at all
-            return ()
-        return frozenset.intersection(*(frozenset(_differing(own, right)) for own in taken))
-
     def fixed_steps(self, observation: Observation) -> Collection[str]:
         """Returns the steps to an answer that are equal whatever numbers the inputs hold."""
         right, call = self.steps(observation), call_in_float64(observation.call)

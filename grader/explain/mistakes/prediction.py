@@ -169,9 +169,6 @@ class Catalogue(Protocol):
     def steps(self, observation: Observation) -> Steps | None:
         """Returns the steps of the reference to its answer to a call; None if not known."""
 
-    def wrong_steps(self, name: str, observation: Observation) -> Collection[str]:
-        """Returns the steps to an answer that every variant of a mistake gets wrong."""
-
     def fixed_steps(self, observation: Observation) -> Collection[str]:
         """Returns the steps to an answer that are equal whatever numbers the inputs hold."""
 

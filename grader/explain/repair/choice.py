@@ -19,7 +19,6 @@ _EQUAL = 0.05
 _MOST_EQUAL = 3
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
-_MOST_SPARES = 8
 # The kind of edit that drops a condition, and the kinds that change one.
 _DROPS = "condition-dropped"
 _ASKS = frozenset({"condition", "comparison", "negation-dropped"})
@@ -45,18 +44,16 @@ class Place:
 class RepairedExercise:
     """A repair of exercises: in one line, or in one of several, the likeliest first.
 
-    `others` are repairs for the case that a test fails with this one: by other edits of the first
-    line, then by the next likely lines. The repair `is_plain` if it is as small as slips are.
+    The repair `is_plain` if it is as small as slips are.
     """
 
     places: tuple[Place, ...]
     exercises: frozenset[str]
     is_plain: bool
-    others: tuple[RepairedExercise, ...] = ()
 
     def at(self, place: Place) -> RepairedExercise:
         """Returns the repair by one line alone."""
-        return replace(self, places=(place,), others=())
+        return replace(self, places=(place,))
 
     def in_words(self, named: bool = False, shown: bool = False, is_all: bool = True) -> str:
         """Returns the message with the line, or the lines.
@@ -92,41 +89,22 @@ def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedE
         return None
     most = max(map(_fixed, able))
     weighed = _weighed([one for one in able if _fixed(one) == most], sources)
-    first = _choice(weighed, sources)
-    if first is None:
-        return None
-    told = {(place.file, place.line) for place in first.places}
-    rest = [(weight, one) for weight, one in weighed if _line(one) not in told]
-    following = _choice(rest, sources)
-    others = first.others if following is None else (*first.others, following, *following.others)
-    return replace(first, others=others)
-
-
-def _fixed(repair: RepairEdit) -> tuple[int, float]:
-    return len(repair.exercises), repair.share_with_precision
-
-
-def _choice(
-    weighed: Sequence[tuple[float, RepairEdit]], sources: EditableSources
-) -> RepairedExercise | None:
-    """Returns the repair by the likeliest lines of weighed edits, or None."""
     lightest: dict[Line, tuple[float, RepairEdit]] = {}
     for weight, one in weighed:
         lightest.setdefault(_line(one), (weight, one))
     ranked = list(lightest.values())
-    if not ranked or ranked[0][0] > _UNLIKELY:
-        return None
     lightest_of_all = ranked[0][0]
     equal = sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked)
-    if equal > _MOST_EQUAL:
+    if lightest_of_all > _UNLIKELY or equal > _MOST_EQUAL:
         return None
     limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
     told = [one for weight, one in ranked if weight <= limit][: max(2, equal)]
     places = tuple(_place(one.made, sources) for one in told)
-    others = [one for _, one in weighed if _line(one) == _line(told[0]) and one is not told[0]]
-    spares = [_place(one.made, sources) for one in others[:_MOST_SPARES]]
-    found = RepairedExercise(places, told[0].exercises, lightest_of_all <= _PLAIN)
-    return replace(found, others=tuple(map(found.at, spares)))
+    return RepairedExercise(places, told[0].exercises, lightest_of_all <= _PLAIN)
+
+
+def _fixed(repair: RepairEdit) -> tuple[int, float]:
+    return len(repair.exercises), repair.share_with_precision
 
 
 def _weighed(

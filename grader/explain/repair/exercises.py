@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
 from grader.explain.repair.choice import RepairedExercise, chosen, in_place
 from grader.explain.repair.ignored import ignored
-from grader.explain.repair.questions import CheckedCall
+from grader.explain.repair.questions import CheckedCall, dtypes_of
 from grader.explain.repair.search import FileEdit, Lines, RepairEdit, Search
 from grader.explain.repair.sources import EditableSources
 
@@ -55,6 +54,7 @@ class ExerciseRepair:
         self._doubted: set[str] = set()
         self._passed: dict[str, Mapping[str, Lines]] = {}
         self._in_vain: dict[str, set[str]] = defaultdict(set)
+        self._by_dtype: set[str] = set()
 
     def attempts(self, asked: Mapping[str, Sequence[CheckedCall]]) -> Iterator[RepairAttempt]:
         """Yields one attempt per wrong exercise, except those that an earlier choice fixes too.
@@ -74,6 +74,7 @@ class ExerciseRepair:
                 continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
+            self._by_dtype |= {exercise} if _fails_by_dtype(own) else set()
             attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise, found)
@@ -142,7 +143,7 @@ class ExerciseRepair:
             told = [one for one in repairs if not (by_dtype and self._is_of_size(one.made))]
             return chosen(told, self._sources)
 
-        by_dtype = search.fails_by_dtype
+        by_dtype = exercise in self._by_dtype
         return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 
     def _is_of_size(self, made: FileEdit) -> bool:
@@ -158,6 +159,13 @@ class ExerciseRepair:
         passed = self._passed.get(exercise, {})
         own = {line for line in passed.get(exercise, ()) if line[0] != left_out}
         return {name for name, lines in passed.items() if lines & own}
+
+
+def _fails_by_dtype(asked: Sequence[CheckedCall]) -> bool:
+    """Returns whether all wrong calls have floats of dtypes that no right call has."""
+    right = {dtype for one in asked if one.right for dtype in dtypes_of(one.question)}
+    wrong = [{*dtypes_of(one.question)} for one in asked if not one.right]
+    return bool(right) and all(own and own.isdisjoint(right) for own in wrong)
 
 
 def _newly_fixed(
@@ -205,35 +213,18 @@ def proved(
 ) -> Proved | None:
     """Returns the proof of a repair from an exercise's `failed` tests, or None if none passes.
 
-    `passing` returns the tests that pass with given changes, one after another in one state. A
-    repair that breaks a test that is to be `kept` proves nothing; then the others are tried, by
-    other edits and lines. The control: that test passes unedited. If lines fix different tests,
-    only the line that fixes the most is kept.
+    `passing` returns the tests that pass with given changes, one after another in one state. A line
+    that breaks a test that is to be `kept` proves nothing. If lines fix different tests, only the
+    line that fixes the most is kept.
     """
-
-    @functools.cache
-    def unedited() -> Collection[str]:
-        return passing({})
-
-    def fixed_by(one: RepairedExercise) -> list[frozenset[str]]:
-        """Returns the failed tests that pass with a repair, for each of its lines."""
-        fixed = []
-        for place in one.places:
-            right = passing(place.made.changes)
-            broken = frozenset(kept).difference(right)
-            is_harmful = bool(broken) and not broken.isdisjoint(unedited())
-            fixed.append(frozenset() if is_harmful else frozenset(failed).intersection(right))
-        return fixed
-
-    found: list[frozenset[str]] = []
-    for one in (repaired, *repaired.others):
-        repaired, found = one, fixed_by(one)
-        if any(found):
-            break
-    if len(set(found)) > 1:
-        most = max(range(len(found)), key=lambda place: len(found[place]))
-        repaired, found = repaired.at(repaired.places[most]), [found[most]]
-    return Proved(repaired, found[0], frozenset(failed) - found[0]) if found[0] else None
+    fixed: list[frozenset[str]] = []
+    for place in repaired.places:
+        right = passing(place.made.changes)
+        fixed.append(frozenset(failed).intersection(right if {*kept} <= {*right} else ()))
+    most = max(fixed, key=len)
+    if len(set(fixed)) > 1:
+        repaired = repaired.at(repaired.places[fixed.index(most)])
+    return Proved(repaired, most, frozenset(failed) - most) if most else None
 
 
 def is_made(try_edits: Callable[[Trials], Outcomes], changes: Changes) -> bool:

@@ -14,7 +14,6 @@ from grader.core.wire.trials import KINDS, MAX_EDITS, Outcomes, Passed, TextChan
 from grader.explain.mistakes.prediction import Catalogue
 from grader.explain.repair.questions import (
     CheckedCall,
-    dtypes_of,
     in_turn,
     is_answer,
     telling,
@@ -148,9 +147,8 @@ def schedule(
     for file, lines in sources.concerned(passed).items():
         if len(found) > _MOST_FOUND:
             break
-        elsewhere, users = sources.elsewhere(file), sources.users(file)
         text, held = sources.text(file), observed.get(file, {})
-        edits = edits_of(text, lines, elsewhere, users, sources.slips, held)
+        edits = edits_of(text, lines, sources.elsewhere(file), sources.slips, held)
         for edit in edits:
             is_short = sum(len(one.text) for one in edit.replacements) <= _LONGEST
             if is_short and len(edit.lines) == 1:
@@ -191,13 +189,6 @@ class Search:
         self.tried = 0
         self.left_out = 0
         self.passed: dict[str, Lines] = {}
-
-    @property
-    def fails_by_dtype(self) -> bool:
-        """Returns whether all wrong calls have floats of dtypes that no right call has."""
-        right = {dtype for one in self._right for dtype in dtypes_of(one.question)}
-        wrong = [{*dtypes_of(one.question)} for one in self._wrong]
-        return bool(right) and all(own and own.isdisjoint(right) for own in wrong)
 
     def chosen(
         self,

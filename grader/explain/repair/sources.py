@@ -109,15 +109,11 @@ class EditableSources:
         for name, other in self._files.items():
             path = PurePosixPath(name)
             near = path.parent == PurePosixPath(file).parent != PurePosixPath()
-            if name != file and (near or {path.stem, path.parent.name} & imported):
+            left = _MOST_READ - sum(map(len, found))
+            is_read = near or {path.stem, path.parent.name} & imported
+            if name != file and is_read and len(other.text) <= left:
                 found.append(other.text)
-        return _as_many_as_are_read(found)
-
-    def users(self, file: str) -> list[str]:
-        """Returns the texts of files that import a file."""
-        name = PurePosixPath(file).stem
-        others = (other for own, other in self._files.items() if own != file)
-        return _as_many_as_are_read(one.text for one in others if name in _imported(one.body))
+        return found
 
     def line(self, file: str, number: int) -> str:
         """Returns a line of a file, stripped, or "" if there is no such line."""
@@ -165,16 +161,6 @@ class EditableSources:
                 own = lines.setdefault(name, set())
                 own |= _headers(node, _span(node)) | _inheriting(node, own)
         return {name: own - self._files[name].handed_out for name, own in lines.items()}
-
-
-def _as_many_as_are_read(texts: Iterable[str]) -> list[str]:
-    found, left = [], _MOST_READ
-    for text in texts:
-        left -= len(text)
-        if left < 0:
-            break
-        found.append(text)
-    return found
 
 
 def files_below(root: Path) -> Iterator[Path]:

@@ -42,7 +42,6 @@ def edits_of(
     source: str,
     lines: Collection[int] | None = None,
     elsewhere: Sequence[str] = (),
-    users: Sequence[str] = (),
     slips: Slips = NO_SLIPS,
     observed: Observed = types.MappingProxyType({}),
 ) -> list[Edit]:
@@ -50,14 +49,13 @@ def edits_of(
 
     The likeliest edits come first. All edited programs are well formed and different. A program
     that does not parse has no edits. `elsewhere` holds the texts of files that the program may
-    import. `users` holds the texts of files that may import the program. `slips` holds the
-    assignment's rules and words, and `observed` what the program's variables were seen to hold. If
-    the edits exceed a bound, later statements have none.
+    import. `slips` holds the assignment's rules and words, and `observed` what the program's
+    variables were seen to hold. If the edits exceed a bound, later statements have none.
     """
     with warnings.catch_warnings(), speaking(slips.vocabulary):
         warnings.simplefilter("ignore")  # invalid escapes in the program warn; not a concern here
         try:
-            return _edits(Setting(source, elsewhere, users, observed), slips, lines)
+            return _edits(Setting(source, elsewhere, observed), slips, lines)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
 
@@ -158,7 +156,6 @@ def _head_lines(node: ast.stmt) -> int:
 Family = Callable[[Setting, Any], Iterator[Draft]]
 OF_VALUES: tuple[Family, ...] = (
     operators.conditions,
-    transplants.factors,
     forgotten.values,
     transplants.transplanted,
     transplants.layers,

@@ -83,6 +83,9 @@ def values_of(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterato
     nature = nature_of_name(name)
     known = alternatives(setting, node, name, nature)[:_MOST_NAMES]
     yield from (one for one in known if one[0] < UNLIKELY)
+    if name in setting.index.methods(node):
+        for given in ("", *setting.scopes.tensors(node)[:_MOST_TENSORS]):
+            yield CHANGE, f"self.{name}({given})"
     if default == "None" and nature is Nature.NUMBER:
         yield WRAP, "1.0"
 

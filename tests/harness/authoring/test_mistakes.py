@@ -17,18 +17,14 @@ import torch
 import adapters
 import solutions
 from grader.core.assignment import find_assignment
-from grader.core.evidence import StepSeen, StepWalk
-from grader.core.names import is_adapter
 from grader.core.verdict import Aspect, Status
 from grader.core.wire.calls import Answer, Call, Record
 from grader.core.wire.records import Line
-from grader.explain.mistakes.mistakes import load_mistakes
-from grader.explain.step_comparison import StepComparison, steps_seen
+from grader.explain.step_comparison import steps_seen
 from grader.grading.judge.judge import Judge
 from grader.home.bench import DirectCalls
 from grader.testing.comparison import FLOAT32, compare
 from grader.testing.handles.handle import in_float64
-from grader.testing.outcome import Observation
 from grader.testing.suite import Suite
 from grader.worker.performing import absent
 from solutions.answers import named_steps
@@ -339,19 +335,3 @@ def test_the_first_wrong_step_of_a_mistake_is_its_own(asked, mistake, step):
     right, wrong = steps_of(exercise, call), steps_of(exercise, call, mistake)
     astray = [name for name in right if differ(right[name], wrong[name])]
     assert astray[0] == step
-
-
-def test_a_pair_of_mistakes_is_ruled_out_by_a_right_step(asked):
-    """A right scaled step excludes a missing scale, even if the answers would fit."""
-    exercise, test = "run_scaled_dot_product_attention", "test_it.py::test_it"
-    references = {name: value for name, value in vars(solutions).items() if is_adapter(name)}
-    known = load_mistakes(ROOT, references)
-    seen = Observation(test, 0, Aspect.VALUES, asked[exercise][0], torch.empty(0))
-    assert {*known.wrong_steps("no-scale", seen)} == {"scaled", "weights"}
-    steps = (StepSeen("scaled", (), (), right=True), StepSeen("weights", (), None, right=False))
-    walk = StepWalk(exercise, test, steps)
-    way = StepComparison(walk, {}, seen)
-    assert way.contradicts(known, "no-scale + kv-swapped")
-    assert not way.contradicts(known, "softmax-over-queries + mask-ignored")
-    # A single mistake that gives every answer stays: no other explanation is left.
-    assert not way.contradicts(known, "no-scale")

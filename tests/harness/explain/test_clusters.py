@@ -234,24 +234,31 @@ size = 1
         ("\\xff", "is not TOML"),
         (f"other = 1\n{TABLE}", "knows no 'other': there is \\[\\[mistake\\]\\]"),
         (TABLE.replace("[[mistake]]", "[mistake]").partition("\n\n")[0], "in two brackets"),
-        ("mistake = [1]\n", "on a line of its own for each"),
-        ("mistake = [{id = 'half'}]\n", "on a line of its own for each"),
-        (TABLE.replace('"Half."', '"""\n[[mistake]]"""'), "and nowhere else"),
-        (TABLE.replace("hint", "hnit"), "toml:1: a mistake has no 'hnit': there is id, exercise"),
-        (f"\n{TABLE}".replace('"Half."', '" "'), 'toml:2: this mistake needs sentence = "…"'),
-        (TABLE.replace('"Half."', "3"), "toml:1: this mistake needs sentence"),
-        (TABLE.replace('id = "half"', 'id = "Half!"'), "toml:1: 'Half!' is not an id of a mistake"),
+        ("mistake = [1]\n", "a mistake must be a table"),
+        (
+            TABLE.replace("hint", "hnit"),
+            "mistake 1: a mistake has no 'hnit': there is id, exercise",
+        ),
+        (
+            f"\n{TABLE}".replace('"Half."', '" "'),
+            'mistake 1: this mistake needs sentence = "…"',
+        ),
+        (TABLE.replace('"Half."', "3"), "mistake 1: this mistake needs sentence"),
+        (
+            TABLE.replace('id = "half"', 'id = "Half!"'),
+            "mistake 1: 'Half!' is not an id of a mistake",
+        ),
         (
             TABLE.replace('"run"', r'"run\nimport os"'),
-            r"toml:1: 'run\\nimport os' is not a name of an exercise",
+            r"mistake 1: 'run\\nimport os' is not a name of an exercise",
         ),
         (TABLE.replace("numbers = [1.0]", 'numbers = ["x"]'), "an answer of this mistake is"),
         (TABLE.partition("\n\n")[0], "has no answers by which it could be known"),
-        (TABLE + TABLE, "toml:16: 'half' is there twice for run"),
+        (TABLE + TABLE, "mistake 2: 'half' is there twice for run"),
     ],
 )
 def test_a_damaged_file_of_names_is_refused_with_its_place(tmp_path, text, said):
-    """The line is that of the mistake's table."""
+    """The place is the number of the mistake."""
     file = tmp_path / "mistakes.toml"
     file.write_bytes(text.encode() if "xff" not in text else b"\xff")
     with pytest.raises(BadNames, match=said):

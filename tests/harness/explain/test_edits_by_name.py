@@ -100,7 +100,6 @@ class Pairs:
 """
 SLIPS = {
     "cases of a match": [
-        ("return query, key, value\n", "return query, key, key\n"),
         ("found = ~allowed", "found = allowed"),
     ],
     "words": [

@@ -30,9 +30,9 @@ FILES = {"program": PROGRAM, "adapters": ADAPTERS}
 
 
 def edits_by_kind() -> dict[tuple[str, str], list[Edit]]:
-    """Returns the edits in their order, by file and kind; each file has the other in sight."""
+    """Returns the edits in their order, by file and kind; adapters have the program in sight."""
     found: dict[tuple[str, str], list[Edit]] = defaultdict(list)
-    for edit in edits_of(PROGRAM, users=[ADAPTERS]):
+    for edit in edits_of(PROGRAM):
         found["program", edit.kind].append(edit)
     for edit in edits_of(ADAPTERS, elsewhere=[PROGRAM]):
         found["adapters", edit.kind].append(edit)

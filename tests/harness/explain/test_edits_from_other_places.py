@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.harness.marks import rest_long
-from tests.harness.undoing import assert_undone, edits_of, table_of, tree
+from tests.harness.undoing import assert_undone, table_of
 
 pytestmark = pytest.mark.unit
 
@@ -230,20 +230,3 @@ SLIPS = {
 def test_a_slip_that_other_places_contradict_is_undone(group, right, wrong, fixed):
     """The right program, or an equivalent one, is among the edits of the wrong one."""
     assert_undone(MODEL, group, right, wrong, fixed)
-
-
-def test_edits_of_a_file_use_the_keys_that_its_users_write():
-    """A class looks up weights by keys that only the calling file writes."""
-    module = "def mixed(held, x):\n    return held['inner'] @ x + held['inner']\n"
-    user = "from module import mixed\n\ndef run(a, b, x):\n    return mixed({'last': a}, x)\n"
-    wanted = tree("last".join(module.rsplit("inner", 1)))
-    alone, known = edits_of(module), edits_of(module, None, [], [user])
-    assert wanted not in [tree(edit.applied(module)) for edit in alone]
-    assert wanted in [tree(edit.applied(module)) for edit in known]
-
-
-def test_edits_of_a_file_use_no_function_of_its_users():
-    """The edited file does not import the file that uses it."""
-    module = "def mixed(x, mask):\n    return x + mask\n"
-    user = "from module import mixed\n\ndef causal_mask(n):\n    return n\n"
-    assert edits_of(module, None, [], [user]) == edits_of(module)

@@ -65,6 +65,5 @@ def test_a_power_that_an_edit_adds_is_told_as_a_power_or_a_root():
     """A student who divides by a variance has neither a factor nor a term to check."""
     source = "def f(x, a_t):\n    return x / a_t\n"
     subjects = {edit.applied(source): edit.subject for edit in edits_of(source)}
-    for power in ("0.5", "2"):
-        assert subjects[source.replace("/ a_t", f"/ (a_t ** {power})")] == "a power or a root"
+    assert subjects[source.replace("/ a_t", "/ (a_t ** 0.5)")] == "a power or a root"
     assert subjects[source.replace("/ a_t", "/ (1 - a_t)")] == "a factor or a term"

@@ -111,13 +111,7 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
     ],
     "a value that is never read": [
         (" @ self.w_o.T", ""),
-    ],
-    "a class": [
-        (
-            "super().__init__(w_q, w_o, causal=True)",
-            "super().__init__(w_q, w_o)",
-            "super().__init__(w_q, w_o, True)",
-        ),
+        ("self.join(q @ k.mT, self.mask(x))", "self.join(q @ k.mT)"),
     ],
     "a word or a value": [
         ('mode="rows"', 'mode="columns"'),

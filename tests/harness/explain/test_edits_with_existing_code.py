@@ -130,7 +130,6 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("softmax(scores(q, k, mask), -1)", "softmax(scores(q, k), -1)"),
         ("attend(q, k, v, mask).", "attend(q, k, v)."),
         ("attend(x, x, x @ w, mask)", "attend(x, x, x @ w)"),
-        ("Head(W_query, W_key, causal=True)", "Head(W_query, W_key)", "Head(W_query, W_key, True)"),
         ("turn(k, positions, theta)", "turn(k, positions)"),
         ("hide(s, mask)", "hide(s)"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ import torch
 
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.verdict import Aspect, Status
-from grader.core.wire.calls import Answer, Call, Record
-from grader.core.wire.records import Line
+from grader.core.wire.calls import Answer, Call
+from grader.core.wire.records import Line, Record
 from grader.explain.layouts import RESULT
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.step_comparison import (
@@ -22,7 +21,6 @@ from grader.explain.step_comparison import (
     in_words,
     steps_seen,
 )
-from grader.explain.step_roles import Sighting, misplaced
 from grader.testing.outcome import Observation, StudentFault
 
 pytestmark = pytest.mark.unit
@@ -85,31 +83,9 @@ def test_words_belong_to_the_test_whose_call_was_repeated():
     found = StepComparison(walk, {"b": LINES[4]})
     steps = "Right so far: scores. The result is wrong."
     strange = "The first NaN or positive infinity appears in a.py:4: x = 4"
-    assert {test: found.in_words(test) for test in "abc"} == {"a": steps, "b": strange, "c": ""}
+    told = {test: found.in_words(test) for test in "abc"}
+    assert told == {"a": steps, "b": strange, "c": ""}
     assert (found.line_of("b"), found.line_of("a")) == (LINES[4], None)
-
-
-WRONG_STEPS = {"one": {"scores"}, "other": {"weights"}}
-
-
-class Catalogue:
-    """A catalogue that knows which steps two mistakes get wrong."""
-
-    def wrong_steps(self, name: str, _observation: Observation) -> set[str]:
-        return WRONG_STEPS[name]
-
-
-def test_a_right_step_contradicts_a_mistake_that_would_spoil_it():
-    """Only parts of a combined mistake are checked."""
-    observed = Observation("a", 0, Aspect.VALUES, Call("run", {}), X)
-    walk = StepWalk("run", "a", (seen("scores", True), seen("weights", False)))
-    found = StepComparison(walk, {}, observed)
-    catalogue: Any = Catalogue()
-    assert found.contradicts(catalogue, "one + other")
-    assert not found.contradicts(catalogue, "other + other")
-    assert not found.contradicts(catalogue, "one")
-    assert not replace(found, walk=None).contradicts(catalogue, "one + other")
-    assert not replace(found, observed=None).contradicts(catalogue, "one + other")
 
 
 STEPS = {"scores": [X], "scaled": [X * 3 + 1], "weights": [X.exp()], RESULT: [X.sin()]}
@@ -218,25 +194,6 @@ def test_a_step_that_is_equal_for_every_input_does_not_show_that_earlier_ones_ar
     assert [one.right for one in found] == right
 
 
-ROWS = torch.arange(12.0).reshape(6, 2).sqrt()
-
-
-def test_a_step_may_be_the_beginning_of_a_table_where_no_input_chooses_rows():
-    """Code that repeats the first row has right tables: only their rows are chosen wrongly."""
-    right = {"angles": [ROWS[:3]], "waves": [ROWS[:3].sin()], RESULT: [ROWS[:3].sin()]}
-    wrong = record(ROWS[:1].sin().expand(3, 2), 3)
-    records = [record(ROWS), record(ROWS.sin()[:, None], 2), wrong]
-    told = in_words(steps_seen(records, right, in_tables=True))
-    assert told == "Right so far: angles and waves. The result is wrong."
-    assert steps_seen(records, right) == ()
-    records[0] = record(ROWS.flip(0))
-    told = in_words(steps_seen(records, right, in_tables=True))
-    assert told == "Right so far: waves. The result is wrong. Not recognised before it: angles."
-    told = in_words(steps_seen([record(ROWS), record(ROWS.cos(), 2)], right, in_tables=True))
-    said = 'The next step, "waves", or what it is given is missing or wrong.'
-    assert told == f"Right so far: angles. {said}"
-
-
 def steps(_function: object, arguments: Mapping[str, torch.Tensor]) -> dict[str, Any]:
     return {"doubled": [2 * arguments["x"]]}
 
@@ -339,7 +296,7 @@ def test_without_known_steps_one_plain_call_is_repeated():
     """Its records may still show where a NaN begins."""
     calls, found = followed(observed("a", size=3), observed("b", size=5), catalogue=BARE)
     assert calls == [5]
-    assert (found.walk, found.observed.test) == (None, "b")
+    assert found.walk is None
 
 
 def test_a_call_that_is_lost_shows_nothing():
@@ -361,57 +318,3 @@ def test_a_step_that_the_same_line_mixes_up_is_not_right():
     elsewhere = record(heads.transpose(1, 2), 3)
     seen = steps_seen([before, split, elsewhere], right)
     assert [one.right for one in seen] == [True, True, False, None]
-
-
-def test_slices_in_the_variables_of_other_steps_are_no_right_step():
-    """A loop over three weights, one for each head, gives each head's keys another's place."""
-    queries, keys = torch.randn(2, 4, 5), torch.randn(2, 4, 5)
-    right = {"first": [X], "queries": [queries], "keys": [keys], RESULT: [queries + keys]}
-    q, k = Line("a.py", 1, "q = x @ w"), Line("a.py", 2, "k = x @ u")
-
-    def told(on_q: tuple[torch.Tensor, ...], on_k: tuple[torch.Tensor, ...]) -> list[bool | None]:
-        slices = [Record(one, (line,)) for line, own in ((q, on_q), (k, on_k)) for one in own]
-        return [one.right for one in steps_seen([record(X, 3), *slices], right)]
-
-    astray = told((queries[0], keys[0]), (queries[1], keys[1]))
-    assert astray == [True, False, None, None]
-    in_place = told((queries[0], queries[1]), (keys[0], keys[1]))
-    assert in_place == [True, True, True, False]
-
-
-ROLES = {"queries": (2, 3), "keys": (2, 3), "rotated queries": (2, 3), "weights": (3, 3)}
-
-
-def sighted(*pairs: tuple[str, str]) -> frozenset[str]:
-    """Returns the misplaced steps of those that were seen on lines of code, innermost last."""
-    lines = {source: Line("a.py", number, source) for number, (_, source) in enumerate(pairs)}
-    return misplaced([Sighting(step, (lines[source],)) for step, source in pairs], ROLES)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "astray"),
-    [
-        ([("queries", "k = x"), ("keys", "q = y")], {"queries", "keys"}),
-        ([("queries", "query = x"), ("keys", "key = y")], set()),
-        ([("queries", "q = x"), ("keys", "k = y")], set()),
-        # One alone may be a name that was chosen badly.
-        ([("queries", "k = x")], set()),
-        ([("queries", "k = x"), ("keys", "k = y")], set()),
-        ([("queries", "k = x"), ("queries", "q = x"), ("keys", "q = y")], set()),
-        ([("queries", "k_heads = x"), ("keys", "myQuery = y")], {"queries", "keys"}),
-        ([("queries", "k, q = x"), ("keys", "k, q = x")], {"queries", "keys"}),
-        ([("keys", "k, q = x"), ("queries", "k, q = x")], set()),
-        ([("queries", "k, q, v = x"), ("keys", "k, q, v = x")], set()),
-        ([("queries", "k = q = x"), ("keys", "q = k = y")], set()),
-        ([("queries", "self.k = x"), ("keys", "self.q = y")], set()),
-        ([("queries", "k, self.q = x"), ("keys", "k, self.q = x")], set()),
-        ([("queries", "return x"), ("keys", "q = (")], set()),
-        # A participle stands before the word that tells.
-        ([("rotated queries", "k = x"), ("keys", "q = y")], {"rotated queries", "keys"}),
-        # Another shape is another role.
-        ([("queries", "weights = x"), ("weights", "queries = y")], set()),
-    ],
-)
-def test_steps_in_each_others_variables_are_misplaced(pairs, astray):
-    """Singular, plural and first letters name a role; both steps must be astray."""
-    assert sighted(*pairs) == astray

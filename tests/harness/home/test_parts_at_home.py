@@ -286,7 +286,6 @@ def test_frozen_mistakes_are_found_by_test_and_call() -> None:
         {"tripled": TRIPLED},
         ignored_by={"late": ["mask"]},
         echoed_in={"tripled": ["run_x"]},
-        wrong_steps={"run_x": {"tripled": ["sum"]}},
         fixed_steps={"run_x": ["table"]},
     )
     known = FrozenMistakes({"t.py": module}.__getitem__)
@@ -317,8 +316,6 @@ def test_frozen_mistakes_are_found_by_test_and_call() -> None:
     assert known.steps(seen(2.0)) == {"sum": [x]}
     assert known.steps(seen(2.0, number=1)) is None
     assert known.steps(seen(2.0, "test_y")) is None
-    assert known.wrong_steps("tripled", seen(2.0)) == ["sum"]
-    assert known.wrong_steps("late", seen(2.0)) == ()
     assert known.fixed_steps(seen(2.0)) == ["table"]
     assert known.fixed_steps(seen(2.0, adapter="run_y")) == ()
 

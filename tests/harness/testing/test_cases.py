@@ -188,7 +188,6 @@ WHOLE = FrozenModule(
     {"m": "run_y"},
     {"m": ["run_z"]},
     {"m": ["run_w"]},
-    {"run_x": {"m": frozenset({"weights", "scores"})}},
     {"run_x": frozenset({"table", "mask"})},
 )
 
@@ -224,7 +223,6 @@ def test_a_module_of_tests_is_read_as_it_was_frozen(tmp_path):
     assert found.diagnoses == {"m": MISTAKE}
     assert (found.dropped_from, found.ignored_by) == ({"m": "run_y"}, {"m": ["run_z"]})
     assert found.echoed_in == {"m": ["run_w"]}
-    assert found.wrong_steps == {"run_x": {"m": ["scores", "weights"]}}
     assert found.fixed_steps == {"run_x": ["mask", "table"]}
 
 

@@ -23,6 +23,7 @@ _TERM = "a term that is missing"
 _TRUE = "which part of a mask is True"
 _AXIS = "an axis that is missing"
 _OFF = "a count that may be off by one"
+_OPERAND = (Position.OPERAND,)
 _SECOND = (Position.SECOND,)
 _FIRST = (Position.FIRST,)
 _RENAMED = (Position.RENAMED,)
@@ -47,6 +48,32 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED, Position.ENTRY),
         x=_TENSOR,
     ),
+    *rows("a sign that is missing", SLIP, ("$a ** $x", "$a ** -$x")),
+    *(
+        row
+        for nature in (_NUMBER, _SIZE, _TENSOR)
+        for row in (
+            *rows("a sign that is missing", CHANGE, ("$x", "-$x"), at=_OPERAND, x=nature),
+            *rows(
+                "a factor or a term",
+                WRAP,
+                ("$x", "2 * $x"),
+                ("$x", "3 * $x"),
+                ("$x", "1 - $x"),
+                *with_text("$x", " / 2", " + 1", " - 1"),
+                at=_OPERAND,
+                x=nature,
+            ),
+            *rows("a power or a root", WRAP, *with_text("$x", " ** 0.5"), at=_OPERAND, x=nature),
+        )
+    ),
+    *rows("a factor or a term", CHANGE, ("$p", "1 - $p"), at=(*_OPERAND, *_STORED), p=_NUMBER),
+    *rows("a factor or a term", CHANGE + 0.35, ("$p", "1 - $p"), at=_PASSED, p=_NUMBER),
+    *rows("a factor or a term", SLIP + 0.25, ("$p", "1 / $p"), at=(*_STORED, *_PASSED), p=_NUMBER),
+    *rows("a factor or a term", WRAP, ("$n", "2 * ($n // 2)"), at=_OPERAND, n=_SIZE),
+    *rows("a factor or a term", CHANGE, ("2 * $n", "2 * ($n // 2)"), n=_SIZE),
+    *rows("a factor or a term", WRAP, ("$n", "3 * $n"), at=_STORED, n=_SIZE),
+    *rows("a factor or a term", WRAP, ("$x", "2 * $x"), ("$x", "$x / 2"), at=_STORED, x=_TENSOR),
     *rows(_FACTOR, CHANGE, ("$x", "$x / (1 - $p)"), at=_STORED, x=_TENSOR, p=_NUMBER),
     *rows(
         _FACTOR,

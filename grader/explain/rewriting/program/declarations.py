@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.explain.rewriting.program.source import Function, callee
@@ -139,24 +138,8 @@ def _class(node: ast.ClassDef) -> DeclaredClass:
             made = one.decorator_list
             is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in made)
             methods[one.name] = _signature(one.args, bound=not is_static)
-    fields = tuple(_fields(node))
-    if fields:
-        methods.setdefault("__init__", CallSignature(fields))
     bases = tuple(getattr(one, "attr", getattr(one, "id", "")) for one in node.bases)
     return DeclaredClass(bases, methods, _attributes(node))
-
-
-def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
-    """Yields the fields that the constructor of a dataclass or a named tuple takes."""
-    told = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
-    if not any("dataclass" in one or "NamedTuple" in one for one in told):
-        return
-    for one in node.body:
-        match one:
-            case ast.AnnAssign(target=ast.Name(id=name), value=value):
-                text = None if value is None else ast.unparse(value)
-                if text is None or "init=False" not in text:
-                    yield Parameter(name, text)
 
 
 def _attributes(node: ast.ClassDef) -> dict[str, ast.AST]:

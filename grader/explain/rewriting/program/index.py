@@ -28,13 +28,10 @@ class ProgramIndex:
     """The functions, classes, words and recipes of a program, and its calls, slices and attributes.
 
     Declarations of imported files count like the program's own, because names alone identify them.
-    `elsewhere` holds files that the program may import. `users` holds files that import the
-    program: only their words and strides count, because the program cannot call their functions.
+    `elsewhere` holds files that the program may import.
     """
 
-    def __init__(
-        self, program: Program, elsewhere: Iterable[str] = (), users: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, program: Program, elsewhere: Iterable[str] = ()) -> None:
         self._program = program
         others = (declared_in(text) for text in elsewhere)
         self._own = declarations(program.tree)
@@ -44,15 +41,12 @@ class ProgramIndex:
         self._classes = dict(ChainMap(*(one.classes for one in known)))
         self._methods = dict(ChainMap(*(one.methods for one in self._all_classes)))
         self._made = dict(ChainMap(*(one.made for one in known)))
-        asking = (*known, *(one for text in users if (one := declared_in(text)) is not None))
-        self.words = tuple(dict.fromkeys(word for one in asking for word in one.words))
-        self.strides = frozenset(name for one in asking for name in one.strides)
+        self.words = tuple(dict.fromkeys(word for one in known for word in one.words))
+        self.strides = frozenset(name for one in known for name in one.strides)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
         """Returns the signature of the function, method, class or instance that is called."""
         match call.func:
-            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
-                return self._inherited(call, name) or self._method(name)
             case ast.Name(id=name):
                 return self.functions.get(name) or self._of_instance(self._made.get(name))
             case ast.Attribute(value=value, attr=name):
@@ -85,17 +79,6 @@ class ProgramIndex:
         """Returns the signature of calling an instance of a class, or None."""
         methods = self._class(name).methods
         return next((methods[one] for one in _CALLED if one in methods), None)
-
-    def _inherited(self, node: ast.AST, method: str) -> CallSignature | None:
-        """Returns the signature of a method in the bases of the class around a node, or None."""
-        around = self._program.class_around(node)
-        waiting = [] if around is None else [around.name]
-        for one in waiting:
-            for base in self._class(one).bases:
-                if method in self._class(base).methods:
-                    return self._class(base).methods[method]
-                waiting += [] if base in waiting else [base]
-        return None
 
     def methods(self, node: ast.AST) -> Mapping[str, CallSignature]:
         """Returns the methods of the class around a node."""

@@ -30,19 +30,18 @@ _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 class Setting(Program):
     """A program with its index, its names, and the operations on its values.
 
-    `elsewhere` holds the texts of files that it may import, `users` those that may import it.
-    `observed` holds what its variables were seen to hold.
+    `elsewhere` holds the texts of files that it may import, and `observed` what its variables were
+    seen to hold.
     """
 
     def __init__(
         self,
         source: str,
         elsewhere: Sequence[str] = (),
-        users: Sequence[str] = (),
         observed: Observed = types.MappingProxyType({}),
     ) -> None:
         super().__init__(source)
-        self.index = ProgramIndex(self, elsewhere, users)
+        self.index = ProgramIndex(self, elsewhere)
         self.scopes = Scopes(self, self.index, observed)
         self.surroundings = Surroundings(self, self.index)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from grader.explain.rewriting.program.source import Function, names_in, parameters
@@ -176,18 +176,9 @@ def learn(statement: ast.stmt, names: Names) -> None:
                     _set(names, inner.id, told, statement.lineno)
             for name in unpacked & names.keys():
                 names[name].siblings |= unpacked - {name}
-        case ast.For(target=ast.Name(id=name), iter=over):
-            is_range = isinstance(over, ast.Call) and ast.unparse(over.func) == "range"
-            told = Nature.SIZE if is_range else nature_of_name(name) or Nature.OTHER
-            _set(names, name, told, statement.lineno)
-        case ast.For(target=ast.Tuple(elts=targets), iter=over):
-            for name, told in _of_each(targets, over, names):
-                _set(names, name, told, statement.lineno)
-        case ast.Match(cases=cases):
-            for one in (part for case in cases for part in ast.walk(case.pattern)):
-                if isinstance(one, ast.MatchAs) and one.name is not None:
-                    told = nature_of_name(one.name) or Nature.TENSOR
-                    _set(names, one.name, told, one.lineno)
+        case ast.For(target=target, iter=over):
+            for name in names_in(target):
+                _set(names, name, _of_loop(name, over), statement.lineno)
 
 
 def note_uses(statement: ast.stmt, names: Names) -> None:
@@ -216,11 +207,11 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
                 for one in parameters(given):
                     told = nature_of_name(one.arg) or Nature.TENSOR
                     names.setdefault(one.arg, Variable(one.arg, told, is_inner=True))
-            case ast.comprehension(target=ast.Name(id=name)) if binds:
-                _bind_inside(names, name, Nature.TENSOR, statement.lineno)
-            case ast.comprehension(target=ast.Tuple(elts=targets), iter=over) if binds:
-                for name, told in _of_each(targets, over, names):
-                    _bind_inside(names, name, told, statement.lineno)
+            case ast.comprehension(target=target, iter=over) if binds:
+                for name in names_in(target):
+                    told = _of_loop(name, over)
+                    variable = Variable(name, told, statement.lineno - 1, is_inner=True)
+                    names.setdefault(name, variable)
             case (
                 ast.Call(
                     func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "where"),
@@ -263,33 +254,11 @@ def _of_element(value: ast.expr, place: int, count: int, names: Names) -> Nature
     return Nature.SIZE if told is Nature.SHAPE else told
 
 
-def _of_each(
-    targets: Sequence[ast.expr], over: ast.expr, names: Names
-) -> Iterator[tuple[str, Nature]]:
-    """Yields a loop's variables with their natures, as unpacked from each element."""
-    for place, target in enumerate(targets):
-        match over:
-            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
-                source = inner if place else ast.Constant(0)
-            case ast.Call(func=ast.Name(id="zip"), args=args) if place < len(args):
-                source = args[place]
-            case (
-                ast.Tuple(elts=[ast.Tuple(elts=first), *_])
-                | ast.List(elts=[ast.Tuple(elts=first), *_])
-            ) if place < len(first):
-                source = first[place]
-            case _:
-                source = over
-        if isinstance(target, ast.Tuple):
-            yield from _of_each(target.elts, source, names)
-        elif isinstance(target, ast.Name):
-            told = nature_of(source, names.nature)
-            told = Nature.TENSOR if told is Nature.OTHER else told
-            yield target.id, nature_of_name(target.id) or told
-
-
-def _bind_inside(names: Names, name: str, nature: Nature, line: int) -> None:
-    names.setdefault(name, Variable(name, nature, line - 1, is_inner=True))
+def _of_loop(name: str, over: ast.expr) -> Nature:
+    """Returns the nature of a loop's variable: of a range a size, else as its name tells."""
+    if isinstance(over, ast.Call) and ast.unparse(over.func) == "range":
+        return Nature.SIZE
+    return nature_of_name(name) or Nature.TENSOR
 
 
 def _set(names: Names, name: str, nature: Nature, line: int) -> None:

@@ -35,19 +35,8 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
     """Yields swapped elements of a tuple or a list."""
-    parent = setting.parent(node)
-    if isinstance(parent, ast.Return):
-        around = setting.scope(node)
-        name = "" if isinstance(around, ast.Module) else around.name
-        subject = f"the order of the values that `{name}` returns"
-    elif isinstance(node.ctx, ast.Store):
-        subject = "the order in which values are unpacked"
-    elif isinstance(parent, ast.Call):
-        subject = f"the order of the values that `{callee(parent)}` gets"
-    elif isinstance(parent, ast.Subscript):
-        subject = "the order of indices"
-    else:
-        subject = "the order of values"
+    is_target = isinstance(node.ctx, ast.Store)
+    subject = "the order in which values are unpacked" if is_target else "the order of values"
     yield from _reordered(setting, node, node.elts, "elements", subject)
 
 
@@ -104,11 +93,6 @@ def _other_bounds(setting: Setting, given: list[ast.expr]) -> Iterator[tuple[flo
     stop = given[1] if len(given) > 1 else given[0]
     last = setting.outer_text(stop)
     if len(given) == 3:
-        if integer(given[2]) == -1:
-            for bound in dict.fromkeys((first, first.removesuffix(" - 1"), f"{first} + 1")):
-                yield CHANGE, ("0", bound)
-        if integer(given[2]) == -2:
-            yield CHANGE, (last, first, "2")
         if integer(given[2]) == 2:
             held = isinstance(stop, (*PRIMARY, ast.Constant))
             yield CHANGE, (first, f"{last} // 2" if held else f"({last}) // 2")

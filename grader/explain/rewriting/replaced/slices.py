@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from grader.explain.rewriting.edit import (
     CHANGE,
     SLIP,
-    WRAP,
     Draft,
     Replacement,
     exchange,
@@ -52,23 +51,15 @@ def indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
 
 
 def _added_axes(setting: Setting, index: ast.Tuple, subject: str) -> Iterator[Draft]:
-    """Yields an index with its None at another place or dropped, or with another part dropped."""
+    """Yields an index with its None at another place."""
     texts = [setting.text(one) for one in index.elts]
     for place, one in enumerate(index.elts):
         rest = [text for other, text in enumerate(texts) if other != place]
         if not (isinstance(one, ast.Constant) and one.value is None):
-            if len(rest) > 0 and texts[place] != "...":
-                yield put(setting, index, ", ".join(rest), "index-dropped", WRAP, subject)
-            if texts[place] == ":" and place == 0:
-                yield put(setting, index, ", ".join(["...", *rest]), "index", WRAP, subject)
             continue
-        yield put(setting, index, ", ".join(rest), "added-axis", CHANGE, subject)
         for target in range(len(texts)):
             moved = [*rest[:target], "None", *rest[target:]]
             yield put(setting, index, ", ".join(moved), "added-axis", SLIP, subject)
-    if texts[:1] == ["..."] and "None" in texts:
-        for tail in (["None"], ["None", ":"], ["None", ":", ":"]):
-            yield put(setting, index, ", ".join(["...", *tail]), "added-axis", CHANGE, subject)
 
 
 _PAIRS = (("-2", "-1"), ("1", "2"), ("-3", "-2"), ("-3", "-1"), ("0", "1"), ("2", "3"))
