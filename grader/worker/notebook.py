@@ -6,12 +6,9 @@ Cells run in order; an error in one does not keep the others from running.
 from __future__ import annotations
 import __future__
 
-import ast
-import asyncio
 import builtins
 import functools
 import importlib.machinery
-import inspect
 import os
 import re
 import shlex
@@ -48,7 +45,6 @@ class Cells:
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
-        self._loop: asyncio.AbstractEventLoop | None = None
         self.failed: dict[str, BaseException] = {}
         self.current = ""
 
@@ -83,7 +79,7 @@ class Cells:
         try:
             with alarm.held():
                 alarm.set(seconds)
-                self._finish(run())
+                run()
         except TooLong as ended:
             said = f"it took longer than {seconds:.3g} seconds and was ended"
             raise TookTooLong(said).with_traceback(ended.__traceback__) from None
@@ -91,16 +87,8 @@ class Cells:
             waited = (time.monotonic() - began) / _WAITING
             self._left -= min(max(time.process_time() - computed, waited), seconds)
 
-    def _finish(self, result: Any) -> None:
-        """Runs the coroutine of a cell that has an `await` at its top level."""
-        if inspect.iscoroutine(result):
-            self._loop = self._loop or asyncio.new_event_loop()
-            asyncio.set_event_loop(self._loop)
-            self._loop.run_until_complete(result)
-
 
 def _compiled(cell: Path, flags: int) -> CodeType:
-    flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     # As text: no declared encoding may make the code differ from the text that is shown.
     code: CodeType = compile(cell.read_text("utf-8"), str(cell), "exec", flags, dont_inherit=True)
     return code
@@ -258,16 +246,15 @@ def _caller() -> FrameType:
 _OPTIONS = re.compile(r"(?:-[lsTD]\s*\S+\s+|-[rq]+\s+|--no-raise-error\s+)*")
 
 
-def timed(statement: str, caller: FrameType) -> object:
-    """Runs a statement in its caller's scope; returns the value of a last expression."""
-    tree = ast.parse(_OPTIONS.sub("", f"{statement} ", count=1).strip())
-    value = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    names = caller.f_globals, caller.f_locals
-    exec(_compiled_there(tree, caller), *names)
-    if not isinstance(value, ast.Expr):
-        return None
-    result: object = eval(_compiled_there(ast.Expression(value.value), caller), *names)
-    return result
+def timed(statement: str, caller: FrameType) -> Any:
+    """Runs statements in their caller's scope; returns the value of a single expression."""
+    text = _OPTIONS.sub("", f"{statement} ", count=1).strip() or "None"
+    source = "\n" * (caller.f_lineno - 1) + text  # as if it stood where the magic does
+    try:
+        code = compile(source, caller.f_code.co_filename, "eval", dont_inherit=True)
+    except SyntaxError:
+        code = compile(source, caller.f_code.co_filename, "exec", dont_inherit=True)
+    return eval(code, caller.f_globals, caller.f_locals)
 
 
 def environment(line: str) -> str | None:
@@ -321,16 +308,6 @@ def run_file(line: str, namespace: dict[str, Any]) -> None:
     finally:
         sys.argv = arguments
     namespace.update({name: one for name, one in names.items() if not name.startswith("__")})
-
-
-def _compiled_there(tree: ast.Module | ast.Expression, caller: FrameType) -> CodeType:
-    """Returns the code of a magic's statement, as if it stood where the magic does."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword):
-            node.lineno = node.end_lineno = caller.f_lineno
-            node.col_offset = node.end_col_offset = 0
-    mode = "eval" if isinstance(tree, ast.Expression) else "exec"
-    return compile(tree, caller.f_code.co_filename, mode, dont_inherit=True)
 
 
 class NotebookModules(SilentFinder):
