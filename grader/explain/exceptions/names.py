@@ -128,10 +128,6 @@ IMPORTS: tuple[ExceptionKind, ...] = (
         r"ImportError: cannot import name '(\w+)' from '([\w.]+)'",
         "{1} has no {0}: does it have another name there, or is that an older file?",
     ),
-    kind(
-        r"ImportError: attempted relative import with no known parent package",
-        "The file is not part of a package: write from module import …, without the dot.",
-    ),
     # In `scratch/` are temporary files, which a program names by a path from the root.
     kind(
         r"FileNotFoundError: .*No such file or directory: '(?![/…]|scratch/)([^'\n]{1,200})'",
@@ -160,15 +156,15 @@ def _recursion(_: re.Match[str], raised: Raised) -> str | None:
     return "Functions call each other too deeply for Python, perhaps without end."
 
 
-_NO_READER = "Nobody is there to type: input() cannot be answered."
-
 PROGRAM: tuple[ExceptionKind, ...] = (
     kind(r"^SystemExit: (.*)", _exit),
     kind(
         r"^BdbQuit: ",
         "Nobody is there to type into a debugger: leave breakpoint() out of what you hand in.",
     ),
-    kind(r"^EOFError: EOF when reading a line", _NO_READER),
-    kind(r"^OSError: pytest: reading from stdin", _NO_READER),
+    kind(
+        r"^EOFError: EOF when reading a line|^OSError: pytest: reading from stdin",
+        "Nobody is there to type: input() cannot be answered.",
+    ),
     kind(r"^RecursionError: ", _recursion),
 )
