@@ -15,6 +15,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -288,14 +289,11 @@ def run_file(line: str, namespace: dict[str, Any]) -> None:
         FileNotFoundError: if there is no such file.
     """
     words = shlex.split(line)
-    options = []
-    while words and words[0].startswith("-"):
-        options.append(words.pop(0))
+    options = [*takewhile(lambda word: word.startswith("-"), words)]
+    words = words[len(options) :]
     if not words:
         raise ValueError("%run takes the name of a file")
-    path = next(filter(Path.is_file, (Path(words[0]), Path(f"{words[0]}.py"))), None)
-    if path is None:
-        raise FileNotFoundError(2, "No such file or directory", words[0])
+    path = Path(words[0] if Path(words[0]).is_file() else f"{words[0]}.py")
     names = namespace
     if "-i" not in options:
         names = {"__builtins__": __builtins__, "__name__": "__main__", "__file__": str(path)}

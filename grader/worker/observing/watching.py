@@ -176,14 +176,8 @@ class CallWatch:
         """Watches the making of a class's objects, and calls of objects that were made earlier."""
         if isinstance(kind.__init__, FunctionType):
             kind.__init__ = self._watched(kind.__init__, name)
-        if "__call__" in vars(kind):
+        if any("__call__" in vars(base) for base in kind.__mro__):
             kind.__call__ = self._watched(kind.__call__, name)
-        elif any("__call__" in vars(base) for base in kind.__mro__):
-            # Looked up at each call, because torch.fx replaces that of nn.Module for a while.
-            def inherited(self: object, *args: Any, **kwargs: Any) -> Any:
-                return super(kind, self).__call__(*args, **kwargs)  # type: ignore[misc]
-
-            kind.__call__ = self._watched(functools.wraps(kind.__call__)(inherited), name)
 
     def _watched(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         @functools.wraps(function)
