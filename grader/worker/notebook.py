@@ -6,18 +6,16 @@ Cells run in order; an error in one does not keep the others from running.
 from __future__ import annotations
 import __future__
 
-import ast
-import asyncio
 import builtins
 import functools
 import importlib.machinery
-import inspect
 import os
 import re
 import shlex
 import sys
 import time
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -48,7 +46,6 @@ class Cells:
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
-        self._loop: asyncio.AbstractEventLoop | None = None
         self.failed: dict[str, BaseException] = {}
         self.current = ""
 
@@ -83,7 +80,7 @@ class Cells:
         try:
             with alarm.held():
                 alarm.set(seconds)
-                self._finish(run())
+                run()
         except TooLong as ended:
             said = f"it took longer than {seconds:.3g} seconds and was ended"
             raise TookTooLong(said).with_traceback(ended.__traceback__) from None
@@ -91,16 +88,8 @@ class Cells:
             waited = (time.monotonic() - began) / _WAITING
             self._left -= min(max(time.process_time() - computed, waited), seconds)
 
-    def _finish(self, result: Any) -> None:
-        """Runs the coroutine of a cell that has an `await` at its top level."""
-        if inspect.iscoroutine(result):
-            self._loop = self._loop or asyncio.new_event_loop()
-            asyncio.set_event_loop(self._loop)
-            self._loop.run_until_complete(result)
-
 
 def _compiled(cell: Path, flags: int) -> CodeType:
-    flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     # As text: no declared encoding may make the code differ from the text that is shown.
     code: CodeType = compile(cell.read_text("utf-8"), str(cell), "exec", flags, dont_inherit=True)
     return code
@@ -258,16 +247,15 @@ def _caller() -> FrameType:
 _OPTIONS = re.compile(r"(?:-[lsTD]\s*\S+\s+|-[rq]+\s+|--no-raise-error\s+)*")
 
 
-def timed(statement: str, caller: FrameType) -> object:
-    """Runs a statement in its caller's scope; returns the value of a last expression."""
-    tree = ast.parse(_OPTIONS.sub("", f"{statement} ", count=1).strip())
-    value = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    names = caller.f_globals, caller.f_locals
-    exec(_compiled_there(tree, caller), *names)
-    if not isinstance(value, ast.Expr):
-        return None
-    result: object = eval(_compiled_there(ast.Expression(value.value), caller), *names)
-    return result
+def timed(statement: str, caller: FrameType) -> Any:
+    """Runs statements in their caller's scope; returns the value of a single expression."""
+    text = _OPTIONS.sub("", f"{statement} ", count=1).strip() or "None"
+    source = "\n" * (caller.f_lineno - 1) + text  # as if it stood where the magic does
+    try:
+        code = compile(source, caller.f_code.co_filename, "eval", dont_inherit=True)
+    except SyntaxError:
+        code = compile(source, caller.f_code.co_filename, "exec", dont_inherit=True)
+    return eval(code, caller.f_globals, caller.f_locals)
 
 
 def environment(line: str) -> str | None:
@@ -301,14 +289,11 @@ def run_file(line: str, namespace: dict[str, Any]) -> None:
         FileNotFoundError: if there is no such file.
     """
     words = shlex.split(line)
-    options = []
-    while words and words[0].startswith("-"):
-        options.append(words.pop(0))
+    options = [*takewhile(lambda word: word.startswith("-"), words)]
+    words = words[len(options) :]
     if not words:
         raise ValueError("%run takes the name of a file")
-    path = next(filter(Path.is_file, (Path(words[0]), Path(f"{words[0]}.py"))), None)
-    if path is None:
-        raise FileNotFoundError(2, "No such file or directory", words[0])
+    path = Path(words[0] if Path(words[0]).is_file() else f"{words[0]}.py")
     names = namespace
     if "-i" not in options:
         names = {"__builtins__": __builtins__, "__name__": "__main__", "__file__": str(path)}
@@ -321,16 +306,6 @@ def run_file(line: str, namespace: dict[str, Any]) -> None:
     finally:
         sys.argv = arguments
     namespace.update({name: one for name, one in names.items() if not name.startswith("__")})
-
-
-def _compiled_there(tree: ast.Module | ast.Expression, caller: FrameType) -> CodeType:
-    """Returns the code of a magic's statement, as if it stood where the magic does."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword):
-            node.lineno = node.end_lineno = caller.f_lineno
-            node.col_offset = node.end_col_offset = 0
-    mode = "eval" if isinstance(tree, ast.Expression) else "exec"
-    return compile(tree, caller.f_code.co_filename, mode, dont_inherit=True)
 
 
 class NotebookModules(SilentFinder):

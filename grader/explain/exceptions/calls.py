@@ -23,16 +23,6 @@ ARGUMENTS: tuple[ExceptionKind, ...] = (
 )
 
 
-_INIT = (
-    "super().__init__(...) was not called before: call it first in the __init__ of a class that "
-    "is derived from one of torch's."
-)
-_MADE_BY_TORCH = (
-    "parameters|buffers|modules|non_persistent_buffers_set|"
-    r"(?:forward|backward|state_dict|load_state_dict|optimizer)_\w*hooks\w*"
-)
-
-
 AUTOGRAD: tuple[ExceptionKind, ...] = (
     kind(
         r"a (?:view of a )?leaf Variable that requires grad is being used in an in-place",
@@ -53,11 +43,9 @@ AUTOGRAD: tuple[ExceptionKind, ...] = (
         r"Got unsupported ScalarType (\w+)",
         lambda match, _: f"numpy has no {dtype_name(match[1])}: stay with torch operations.",
     ),
-    kind(r"cannot assign (?:module|parameters?) before Module\.__init__\(\) call", _INIT),
-    kind(rf"has no attribute '_(?:{_MADE_BY_TORCH})'", _INIT),
     kind(
-        r"cannot assign '[\w.]+' as parameter '(\w+)' \(torch\.nn\.Parameter or None expected\)",
-        "{0} is a parameter, and only a parameter can take its place: wrap the tensor in "
-        "torch.nn.Parameter(...), or copy its numbers with .copy_(...) under torch.no_grad().",
+        r"cannot assign (?:module|parameters?) before Module\.__init__\(\) call",
+        "super().__init__(...) was not called before: call it first in the __init__ of a class "
+        "that is derived from one of torch's.",
     ),
 )

@@ -12,7 +12,6 @@ from grader.explain.exceptions.kinds import (
     ExceptionKind,
     Explanation,
     kind,
-    source_of,
 )
 
 _IMPORTS = {
@@ -39,8 +38,6 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     name = match[1]
     if name in _IMPORTS:
         return f"Is an import missing ({_IMPORTS[name]})?"
-    if raised.suggestion.startswith("self."):
-        return f"The object has one: is {raised.suggestion} meant?"
     return _meant(raised)
 
 
@@ -51,17 +48,6 @@ def _no_value(match: re.Match[str], raised: Raised) -> str:
     )
     meant = _meant(raised)
     return f"{said} {meant}" if meant else said
-
-
-def _no_attribute(match: re.Match[str], raised: Raised) -> str | None:
-    owner, name = match.groups()
-    if owner == "NoneType":
-        return _NOTHING
-    if raised.suggestion or f"self.{name}" not in source_of(raised):
-        return _meant(raised)
-    if re.search(rf"self\.{name} *=(?!=)", source_of(raised)):
-        return None
-    return f"Is self.{name} defined in the class under another name, or set only later?"
 
 
 def _meant(raised: Raised) -> str | None:
@@ -82,9 +68,8 @@ NAMES: tuple[ExceptionKind, ...] = (
         "Something there is a function that was not called: round brackets after its name call it "
         "(a @property needs none).",
     ),
-    kind(r"AttributeError: '(\w+)' object has no attribute '(\w+)'", _no_attribute),
+    kind(r"AttributeError: 'NoneType' object|TypeError: .*(?:'NoneType'|not NoneType)", _NOTHING),
     kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
-    kind(r"TypeError: .*(?:'NoneType'|not NoneType)", _NOTHING),
     kind(
         r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value",
         "Only a tensor of one number is true or false. To combine booleans, write & | ~ for and, "
@@ -98,20 +83,12 @@ NAMES: tuple[ExceptionKind, ...] = (
 )
 
 
-def _no_module(match: re.Match[str], raised: Raised) -> str:
+def _no_module(match: re.Match[str], _: Raised) -> str | None:
     name = match[1]
-    top, _, inner = name.partition(".")
-    if name == "grader":
-        return "The grader is not there while it grades: leave that import out."
-    # A submission may have a `grader` of its own, and never sees the installed one.
-    is_installed = top != "grader" and top in importlib.metadata.packages_distributions()
-    if "is not a package" in raised.message:
-        owner, _, last = name.rpartition(".")
-        return f"{owner} is a single file here, and no folder that could hold {last}."
-    if top in sys.stdlib_module_names:
-        return f"The standard library of this Python has no {name}."
-    if is_installed:
-        return f"The package {top} is installed here, and has no {name}: in this version, perhaps."
+    top, _dot, inner = name.partition(".")
+    is_python = top in sys.stdlib_module_names
+    if is_python or top in importlib.metadata.packages_distributions():  # Python's words suffice
+        return None
     if top in KNOWN_PACKAGES and not inner:
         return f"The package {top} is not installed here; the assignment does without it."
     if inner:
@@ -127,10 +104,6 @@ IMPORTS: tuple[ExceptionKind, ...] = (
     kind(
         r"ImportError: cannot import name '(\w+)' from '([\w.]+)'",
         "{1} has no {0}: does it have another name there, or is that an older file?",
-    ),
-    kind(
-        r"ImportError: attempted relative import with no known parent package",
-        "The file is not part of a package: write from module import …, without the dot.",
     ),
     # In `scratch/` are temporary files, which a program names by a path from the root.
     kind(
@@ -160,15 +133,15 @@ def _recursion(_: re.Match[str], raised: Raised) -> str | None:
     return "Functions call each other too deeply for Python, perhaps without end."
 
 
-_NO_READER = "Nobody is there to type: input() cannot be answered."
-
 PROGRAM: tuple[ExceptionKind, ...] = (
     kind(r"^SystemExit: (.*)", _exit),
     kind(
         r"^BdbQuit: ",
         "Nobody is there to type into a debugger: leave breakpoint() out of what you hand in.",
     ),
-    kind(r"^EOFError: EOF when reading a line", _NO_READER),
-    kind(r"^OSError: pytest: reading from stdin", _NO_READER),
+    kind(
+        r"^EOFError: EOF when reading a line|^OSError: pytest: reading from stdin",
+        "Nobody is there to type: input() cannot be answered.",
+    ),
     kind(r"^RecursionError: ", _recursion),
 )

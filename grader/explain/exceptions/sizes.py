@@ -72,17 +72,6 @@ def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
     return _without_axis("A tensor of at most" if axes == 1 else "A tensor of", axes, asked)
 
 
-_SIZE = re.compile(r"([\w.]+)\.(?:shape|size\(\))\[(-?\d+)\]")
-
-
-def _no_such_size(_: re.Match[str], raised: Raised) -> str | None:
-    axes = {one.name: len(shape) for one in raised.operands if (shape := shape_of(one)) is not None}
-    for name, asked in _SIZE.findall(source_of(raised)):
-        if name in axes and not -axes[name] <= int(asked) < axes[name]:
-            return _without_axis("A tensor of", axes[name], int(asked))
-    return None
-
-
 def _without_axis(owner: str, axes: int, asked: int) -> str:
     plural = "axis" if axes == 1 else "axes"
     advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
@@ -141,24 +130,9 @@ SIZES: tuple[ExceptionKind, ...] = (
         _no_such_axis,
     ),
     kind(
-        r"IndexError: tuple index out of range",
-        _no_such_size,
-    ),
-    kind(
         r"batch\d must be a 3D tensor",
         "torch.bmm takes tensors of exactly three axes; @ (torch.matmul) takes any number of "
         "leading ones.",
-    ),
-    kind(
-        r"(?:self|mat2) must be a matrix|t\(\) expects a tensor with <= 2 dimensions",
-        "This function takes matrices only; @ (torch.matmul) and .transpose(-2, -1) take any "
-        "number of leading axes.",
-    ),
-    kind(
-        r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size "
-        r"(\d+)",
-        "Tensors that are joined along axis {0} must be equally long along every other axis: here "
-        "one is {1}, another {2}.",
     ),
     kind(r"ValueError: (?:not enough|too many) values to unpack \(expected (\d+)", _unpacked),
     kind(
@@ -169,10 +143,5 @@ SIZES: tuple[ExceptionKind, ...] = (
     kind(
         r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)",
         "The axis of this index is {2} long and counts from 0: it has no index {0}.",
-    ),
-    kind(
-        r"a Tensor with (\d+) elements cannot be converted to Scalar"
-        r"|only one element tensors can be converted",
-        "Only a tensor of one number can become a Python number.",
     ),
 )

@@ -38,11 +38,6 @@ def _is_floating(dtype: str) -> bool:
 DTYPES: tuple[ExceptionKind, ...] = (
     kind(r"expected scalar type (\w+) but found (\w+)", _unequal),
     kind(rf"same dtype, but (?:got|found):? {_DTYPE}(?: and| !=|,) {_DTYPE}", _unequal),
-    kind(
-        r"type must be tuple of ints,but got float|'float' object cannot be interpreted as an int",
-        "A float stands where an int is needed: // divides whole numbers to a whole one, int(...) "
-        "makes one of a float.",
-    ),
 )
 
 _NO_GPU = (
@@ -64,11 +59,6 @@ DEVICES: tuple[ExceptionKind, ...] = (
         r"|got .*? is on )(\w+)",
         "The tensors of an operation must lie on one device. One of these was made without "
         "device=x.device, moved to another device, or kept from an earlier call.",
-    ),
-    kind(
-        r"legacy constructor expects device type: cpu but device type: \w+ was passed",
-        "torch.Tensor(…), torch.LongTensor(…) and their like make tensors on the CPU only: "
-        "torch.tensor(…, device=…) takes any device.",
     ),
 )
 

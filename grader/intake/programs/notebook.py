@@ -27,11 +27,6 @@ from grader.intake.limits import FileAllowance, size_in_words
 _TRANSPARENT = ("time", "capture", "prun")
 _WRITING = ("writefile", "file")
 _CELL_MAGIC = re.compile(r"%%(\w+)(?!\w*\?)[ \t]*(.*)")
-# A cell of one line may leave out the percent sign of these.
-_AUTOMAGIC = re.compile(r"(?:cd|pwd|ls|run|time|timeit|env|pip|conda|load_ext|matplotlib)\b[^=]*")
-# These may be Python as well, which has no effect: `ls -la` is a subtraction.
-_BARE_MAGIC = re.compile(r"(?:pwd|ls|env|pip|conda)(?: +--?\w+)*")
-_LONGEST_LINE = 400  # characters; a longer line is not taken for a magic without its sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +42,10 @@ def as_python(cell: str) -> str:
     """Returns the cell with IPython's syntax as calls, on unchanged line numbers."""
     begun: list[str] = []
     while True:
-        lines = f"{cell}\n".splitlines(keepends=True)
-        begun += takewhile(str.isspace, lines)
+        begun += takewhile(str.isspace, f"{cell}\n".splitlines(keepends=True))
         magic = _cell_magic(cell)
         if magic is None:
-            return "".join([*begun, _transformed(_with_percent_sign(cell, lines))])
+            return "".join([*begun, _transformed(cell)])
         name, line, cell = magic
         if name not in _TRANSPARENT:
             call = f"get_ipython().run_cell_magic({name!r}, {line!r}, {cell!r})\n"
@@ -78,17 +72,6 @@ def _cell_magic(cell: str) -> tuple[str, str, str] | None:
     first, _, body = cell.lstrip().partition("\n")
     found = _CELL_MAGIC.fullmatch(first.rstrip())
     return (found[1], found[2], body) if found else None
-
-
-def _with_percent_sign(cell: str, lines: list[str]) -> str:
-    """Returns the cell with the percent sign that IPython lets one-line magics leave out."""
-    alone = [line.strip() for line in lines if not line.isspace()]
-    if len(alone) != 1 or len(alone[0]) >= _LONGEST_LINE:
-        return cell
-    is_magic = _BARE_MAGIC.fullmatch(alone[0]) or (
-        _AUTOMAGIC.fullmatch(alone[0]) and not syntax_tree(alone[0]).body
-    )
-    return f"%{alone[0]}" if is_magic else cell
 
 
 def _transformed(cell: str) -> str:

@@ -11,8 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-import torch
-
 from grader.core.wire.calls import MAX_MESSAGE, Frame, Raised
 from grader.worker.exceptions.operands import operands_of
 from grader.worker.observing.expression import (
@@ -22,14 +20,10 @@ from grader.worker.observing.expression import (
 from grader.worker.observing.lines import own_file
 
 _NAMES = 2000
-_BASES = (object, torch.nn.Module)
 
 
 def suggestion(exception: BaseException) -> str:
-    """Returns the known name that is most like a name that was not found, or an empty text.
-
-    If the object of the method has such an attribute, returns `self.name`.
-    """
+    """Returns the known name that is most like a name that was not found, or an empty text."""
     trace = exception.__traceback__
     known: Iterable[object] = ()
     name = str(getattr(exception, "name", None) or "")
@@ -37,8 +31,6 @@ def suggestion(exception: BaseException) -> str:
         known = dir(exception.obj)
     elif isinstance(exception, NameError) and trace is not None:
         frame = _innermost(trace).tb_frame
-        if name and _has_attribute(frame.f_locals.get("self"), name):
-            return f"self.{name}"
         name = name or next(iter(re.findall(r"local variable '(\w+)'", str(exception))), "")
         # A local name without a value is probably not a misspelt global name.
         is_local = isinstance(exception, UnboundLocalError)
@@ -53,14 +45,6 @@ def _innermost(trace: TracebackType) -> TracebackType:
     while trace.tb_next is not None:
         trace = trace.tb_next
     return trace
-
-
-def _has_attribute(itself: object, name: str) -> bool:
-    """Returns whether an object or its own classes hold an attribute, without computing it."""
-    if itself is None:
-        return False
-    kept = [vars(itself), *(vars(kind) for kind in type(itself).__mro__ if kind not in _BASES)]
-    return any(name in names for names in kept) or name in vars(itself).get("_modules", {})
 
 
 _FRAMES = 20

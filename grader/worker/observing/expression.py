@@ -192,17 +192,13 @@ _STARS: Mapping[Any, str] = {
 def signature_in_words(function: Callable[..., Any], root: Path) -> str:
     """Returns a signature with its place: `MultiHead(d_model, theta=10000.0) in model.py:3`."""
     plain = inspect.unwrap(function)
-    is_bound = isinstance(plain, MethodType)
-    defined = plain.__func__ if is_bound else plain
-    code = defined.__code__
-    parameters = list(inspect.signature(defined).parameters.values())[:_MOST_PARAMETERS]
+    code = (plain.__func__ if isinstance(plain, MethodType) else plain).__code__
+    parameters = list(inspect.signature(plain).parameters.values())[:_MOST_PARAMETERS]
+    words = [_parameter(one) for one in parameters if one.name not in _OWNERS]
     name = plain.__qualname__.rpartition("<locals>.")[2]
-    has_owner = bool(parameters) and parameters[0].name in _OWNERS
-    words = f"{name}({', '.join(map(_parameter, parameters[has_owner:]))})"
     file = own_file(code.co_filename, root)
-    if file is not None:
-        words = f"{words} in {file}:{code.co_firstlineno}"
-    return words if has_owner or not is_bound else f"{words}, a method without self"
+    place = f" in {file}:{code.co_firstlineno}" if file is not None else ""
+    return f"{name}({', '.join(words)}){place}"
 
 
 def _parameter(parameter: inspect.Parameter) -> str:

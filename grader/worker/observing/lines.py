@@ -15,17 +15,16 @@ import contextlib
 import functools
 import importlib.abc
 import importlib.machinery
-import inspect
 import linecache
 import os
 import shutil
 import sys
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures.thread import _WorkItem
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 import numpy
@@ -79,7 +78,7 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         @functools.wraps(method)
         def noted(*args: Any, **kwargs: Any) -> Any:
             # Torch lists numbers to print them, too.
-            if sys._getframe(1).f_globals is not _OF_TEXTS:
+            if sys._getframe(1).f_globals is not vars(torch._tensor_str):
                 self.elsewhere = True
             return method(*args, **kwargs)
 
@@ -154,10 +153,8 @@ def own_file(filename: str, root: Path) -> str | None:
 
 
 WORKPLACE = "submission"
-# Entries beyond this number are linked, and can only be read.
-_ENTRIES = 1000
-# Bytes. Files that programs rewrite or append to are mostly small logs; data is only read.
-_COPIED, _COPIED_IN_ALL = 64 << 10, 4 << 20
+# Programs rewrite or append to small files, mostly logs; larger ones are data.
+_COPIED = 64 << 10  # bytes
 _SOURCE = (".py", ".ipynb")
 
 
@@ -169,38 +166,21 @@ def make_workplace(root: Path, scratch: Path) -> Path:
     place = scratch / WORKPLACE
     try:
         _fill(root, place)
-    except OSError:
+    except (OSError, RecursionError):
         shutil.rmtree(place, ignore_errors=True)
         return root
     return place
 
 
 def _fill(root: Path, place: Path) -> None:
-    place.mkdir()
-    entries, room = _ENTRIES, _COPIED_IN_ALL
-    left = deque([(root, place)])
-    while left:
-        folder, into = left.popleft()
-        with os.scandir(folder) as found:
-            for entry in sorted(found, key=lambda one: one.name):
-                entries -= 1
-                target = into / entry.name
-                if entries > 0 and entry.is_dir(follow_symlinks=False):
-                    target.mkdir()
-                    left.append((Path(entry.path), target))
-                elif entries > 0 and (size := _size_to_copy(entry)) is not None and size <= room:
-                    room -= size
-                    shutil.copyfile(entry.path, target)
-                elif entries > -_ENTRIES:
-                    target.symlink_to(entry.path)
-
-
-def _size_to_copy(entry: os.DirEntry[str]) -> int | None:
-    """Returns the size of a file that is copied; None for one that is linked."""
-    if entry.name.endswith(_SOURCE) or not entry.is_file(follow_symlinks=False):
-        return None
-    size = entry.stat(follow_symlinks=False).st_size
-    return size if size <= _COPIED else None
+    for folder, _, names in os.walk(root):
+        into = place / Path(folder).relative_to(root)
+        into.mkdir()
+        for source in (Path(folder, name) for name in names):
+            if source.suffix in _SOURCE or source.lstat().st_size > _COPIED:
+                (into / source.name).symlink_to(source)
+            else:
+                shutil.copyfile(source, into / source.name)
 
 
 class WorkplaceFinder(importlib.abc.MetaPathFinder):
@@ -392,31 +372,12 @@ _UNCOUNTED: dict[str, CodeType | None] = {
 }
 
 
-def _code_of(module: ModuleType) -> Iterator[CodeType]:
-    """Yields the code of a module's functions and methods, and of all that these define."""
-    owners = [module, *(one for one in vars(module).values() if isinstance(one, type))]
-    named = (one for owner in owners for one in vars(owner).values() if callable(one))
-    functions = (one for one in map(inspect.unwrap, named) if isinstance(one, FunctionType))
-    left = [one.__code__ for one in functions if one.__globals__ is vars(module)]
-    while left:
-        yield (code := left.pop())
-        left += (one for one in code.co_consts if isinstance(one, CodeType))
-
-
-# The code that prints tensors and arrays, with what it calls for each number or row.
-_TEXTS = torch._tensor_str
-_ARRAYS = sys.modules[inspect.unwrap(numpy.array2string).__globals__["__name__"]]
-_HELPING = (torch.Tensor.__format__, torch.Tensor.__iter__, torch.Tensor.__len__)
-_PRINTING = {*_code_of(_TEXTS), *_code_of(_ARRAYS), *(one.__code__ for one in _HELPING)}
-_OF_TENSORS, _OF_TEXTS, _OF_ARRAYS = vars(torch._tensor), vars(_TEXTS), vars(_ARRAYS)
-
-
 class LineCounter:
     """An observer of a call: it counts the lines that run, including those of libraries.
 
     A line counts each time it runs; functions written in C add nothing to the line that calls them.
-    Every file counts, because code can claim to be of any file. Only the code that prints tensors
-    and arrays does not. The count is `MOST_LINES` if something stops the counting.
+    Every file counts, because code can claim to be of any file. The count is `MOST_LINES` if
+    something stops the counting.
     """
 
     def __init__(self) -> None:
@@ -459,10 +420,6 @@ class LineCounter:
 
     def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
         # Calling a function here would stop the counting, near the limit of recursion.
-        scope = frame.f_globals
-        may_print = scope is _OF_TENSORS or scope is _OF_TEXTS or scope is _OF_ARRAYS
-        if may_print and frame.f_code in _PRINTING:
-            return None
         # Code that names these attributes may stop the counting of a frame for a while.
         names = frame.f_code.co_names
         self._is_blind |= frame in self._open or "f_trace" in names or "f_trace_lines" in names

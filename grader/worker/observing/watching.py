@@ -170,22 +170,14 @@ class CallWatch:
             self._classes[found] = name
             self._watch_class(found, name)
         elif callable(found):
-            watched = self._watched(found, name)
-            _keep_scriptable(watched, found)
-            setattr(owner, attribute, watched)
+            setattr(owner, attribute, self._watched(found, name))
 
     def _watch_class(self, kind: Any, name: str) -> None:
         """Watches the making of a class's objects, and calls of objects that were made earlier."""
         if isinstance(kind.__init__, FunctionType):
             kind.__init__ = self._watched(kind.__init__, name)
-        if "__call__" in vars(kind):
+        if any("__call__" in vars(base) for base in kind.__mro__):
             kind.__call__ = self._watched(kind.__call__, name)
-        elif any("__call__" in vars(base) for base in kind.__mro__):
-            # Looked up at each call, because torch.fx replaces that of nn.Module for a while.
-            def inherited(self: object, *args: Any, **kwargs: Any) -> Any:
-                return super(kind, self).__call__(*args, **kwargs)  # type: ignore[misc]
-
-            kind.__call__ = self._watched(functools.wraps(kind.__call__)(inherited), name)
 
     def _watched(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -235,14 +227,3 @@ def _loaded(name: str) -> object:
         return sys.modules.get(name)
     owner, _, attribute = name.rpartition(".")
     return getattr(_loaded(owner), attribute, None)
-
-
-def _keep_scriptable(watched: Any, function: Any) -> None:
-    """Registers a watched operator with TorchScript, which knows operators by identity."""
-    builtins: Any = torch.jit._builtins
-    operator = builtins._find_builtin(function)
-    if operator is not None:
-        builtins._register_builtin(watched, operator)
-    elif isinstance(function, FunctionType):
-        watched.__script_if_tracing_wrapper = True
-        watched.__original_fn = function

@@ -48,21 +48,10 @@ NOTHING = (
 )
 NAMED = [
     (NO_NAME.format("F"), {}, "Is an import missing (import torch.nn.functional as F)?"),
-    (
-        NO_NAME.format("proj"),
-        {"suggestion": "self.proj"},
-        "The object has one: is self.proj meant?",
-    ),
     (NO_NAME.format("reslut"), {"suggestion": "result"}, "Did you mean result?"),
     (NO_NAME.format("reslut"), {}, None),
     ("KeyError: 'fc.weigth'", {}, None),
     (NO_ATTRIBUTE.format("Net"), {"suggestion": "W"}, "Did you mean W?"),
-    (
-        NO_ATTRIBUTE.format("Net"),
-        {"source": "return self.w(x)"},
-        "Is self.w defined in the class under another name, or set only later?",
-    ),
-    (NO_ATTRIBUTE.format("Net"), {"source": "self.w = 0.0"}, None),
     (NO_ATTRIBUTE.format("Net"), {"source": "return net.w"}, None),
     (
         "AttributeError: module 'torch' has no attribute 'softmaxx'",
@@ -124,9 +113,6 @@ def test_a_local_name_without_a_value_may_be_another_one():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("heads.split'; 'heads' is not a package", "heads is a single file here, and no folder"),
-        ("asyncio.nothing'", "The standard library of this Python has no asyncio.nothing."),
-        ("numpy.nothing'", "The package numpy is installed here, and has no numpy.nothing"),
         ("tiktoken'", "The package tiktoken is not installed here; the assignment does without"),
         ("tiktoken.load'", "Your own tiktoken is here, and has no tiktoken.load"),
         ("parts.heads'", "Your own parts is here, and has no parts.heads: was a file left out"),
@@ -138,16 +124,11 @@ def test_a_failed_import_says_where_the_module_should_be(text, said):
     assert sentence(f"ModuleNotFoundError: No module named '{text}").startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("grader", "The grader is not there while it grades: leave that import out."),
-        ("grader.heads", "Your own grader is here, and has no grader.heads: was a file left out"),
-    ],
-)
-def test_the_grader_is_no_installed_package_for_a_submission(name, said):
-    """Only a `grader` of its own can be imported."""
-    assert sentence(NO_MODULE.format(name)).startswith(said)
+@pytest.mark.process(takes="a second")
+@pytest.mark.parametrize("name", ["asyncio.nothing", "numpy.nothing"])
+def test_a_module_that_a_package_does_not_have_needs_no_other_words(name):
+    """Python's own name the module."""
+    assert sentence(NO_MODULE.format(name)) is None
 
 
 def test_a_missing_file_is_looked_up_from_the_top():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.core.wire.calls import Frame, Operand, Raised
+from grader.core.wire.calls import Frame, Raised
 from grader.explain.exceptions.explanation import explanation_of
 from grader.worker.stub_packages import Phase, Stub
 
@@ -76,26 +76,6 @@ def test_the_pair_of_a_maximum_is_told_wherever_a_tensor_belongs(wrong):
     assert sentence(f"TypeError: {caught.value}").startswith("max gives several tensors at once")
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("n, d = x.shape[1], x.shape[2]", "A tensor of 2 axes has no axis 2; counted from the end"),
-        ("n = self.w.size()[1]  # keys", "A tensor of 1 axis has no axis 1; counted from the end"),
-        ("n = x.shape[-3]", "A tensor of 2 axes has no axis -3."),
-        ("n = x.shape[1] + sizes[3]", None),
-        ("n = sizes.shape[3]", None),
-    ],
-)
-def test_a_size_of_an_axis_that_is_not_there_is_told_as_an_axis(source, said):
-    """Only a shape in the line that is known to be shorter tells which index is wrong."""
-    known = (Operand("x", "float32[2, 3]"), Operand("self.w", "float32[4]"))
-    line = (Frame("a.py", 3, "f", source),)
-    text = "tuple index out of range"
-    explanation = explanation_of(Raised("IndexError", text, line, operands=known))
-    assert (explanation is None) is (said is None)
-    assert said is None or explanation.sentence.startswith(said)
-
-
 @pytest.mark.parametrize(("shape", "asked"), [((), 1), ((), -2), ((4,), 1)])
 def test_a_number_and_a_vector_are_not_told_apart_by_the_range_of_their_axes(shape, asked):
     """torch counts one axis for a tensor without any."""
@@ -103,14 +83,3 @@ def test_a_number_and_a_vector_are_not_told_apart_by_the_range_of_their_axes(sha
         torch.ones(shape).softmax(asked)
     said = f"A tensor of at most 1 axis has no axis {asked}"
     assert sentence(f"IndexError: {caught.value}").startswith(said)
-
-
-@pytest.mark.parametrize("kind", [torch.Tensor, torch.LongTensor])
-def test_a_constructor_of_the_cpu_alone_is_named_with_the_one_for_all_devices(kind):
-    """The message calls it legacy, and tells of no other way."""
-    with pytest.raises(RuntimeError) as refused:
-        kind([1], device="meta")
-    assert sentence(f"RuntimeError: {refused.value}") == (
-        "torch.Tensor(…), torch.LongTensor(…) and their like make tensors on the CPU only: "
-        "torch.tensor(…, device=…) takes any device."
-    )

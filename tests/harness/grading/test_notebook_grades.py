@@ -132,15 +132,3 @@ def test_notes_about_a_submitted_folder_are_in_its_grade(judge: GradingJob, tmp_
     grade = judge.grade(Entry("alice", folder), "hash")
     assert grade.notes == ("Left out (larger than 8 MB): weights.bin (9 MB).",)
     assert grade.notes[0] in printed_grade(grade)
-
-
-def test_a_file_that_is_no_text_is_named(judge: GradingJob, tmp_path: Path) -> None:
-    """Python's message mentions null bytes, but not the file."""
-    folder = tmp_path / "alice"
-    folder.mkdir()
-    (folder / "adapters.py").write_text("from other import run_double\n")
-    (folder / "other.py").write_bytes("def run_double(x): return 2 * x\n".encode("utf-16"))
-    grade = judge.grade(Entry("alice", folder), "hash")
-    assert "other.py is not text in UTF-8 (in UTF-16, perhaps): save it as UTF-8" in (
-        grade.message or ""
-    )

@@ -31,8 +31,6 @@ SAME: dict[str, list[str]] = {
     "exit": ["import sys\nx = 1\nsys.exit(0)", "y = 2"],
     "main guard": ["if __name__ == '__main__':\n    x = 1"],
     "main module": ["import __main__\ndef f(): pass\nx = f.__module__, __main__.f is f"],
-    "await": ["import asyncio\nasync def f(): return 3\nx = await f()", "y = x"],
-    "async for": ["async def f():\n    yield 1\nx = []\nasync for one in f():\n    x.append(one)"],
     "future": ["from __future__ import annotations", "def f(a: Unknown): pass\nx = 1"],
     "indented": ["    x = 1\n    y = 2"],
     "indented, magic": ["    x = 1\n    %time y = 2"],
@@ -61,11 +59,6 @@ SAME: dict[str, list[str]] = {
     "set_env": ["import os\n%set_env A_B=1\nx = os.environ['A_B']"],
     "pwd": ["import os\nhere = %pwd\nx = here == os.getcwd()\ndel here"],
     "cd": ["import os\nos.mkdir('sub')\n%cd sub\nx = os.path.basename(os.getcwd())"],
-    "cd without a sign": [
-        "import os\nos.mkdir('sub')",
-        "cd sub",
-        "x = os.path.basename(os.getcwd())",
-    ],
     "writefile": ["%%writefile core.py\na = 1\ndef f(): return 2\n", "from core import *\nx = f()"],
     "file": ["%%file core.py\na = 1\n", "import core\nx = core.a"],
     "writefile -a": [
@@ -120,7 +113,6 @@ NOTED: dict[str, list[str]] = {
     "shell": ["!true", "x = 1"],
     "shell over lines": ["!echo \\\n   a", "x = 1"],
     "shell in a block": ["if True:\n    !true\nx = 1"],
-    "shell without a sign": ["ls .", "x = 1"],
     "output": ["files = !echo a", "x = 1"],
     "output, doubled": ["!!echo a", "x = 1"],
     "sx": ["files = %sx echo a"],

@@ -119,21 +119,6 @@ def test_a_cell_of_thousands_of_magics_is_read() -> None:
     assert cell.splitlines()[-1] == "x = 1"
 
 
-@pytest.mark.unit
-@pytest.mark.parametrize("line", ["pwd", "ls", "ls -la", "pip list", "pip -V", "pip --version"])
-def test_a_line_without_its_percent_sign_is_a_magic_though_it_may_be_python(line: str) -> None:
-    """A cell of `ls -la` alone is no subtraction."""
-    name, _, rest = line.partition(" ")
-    assert as_python(line) == f"get_ipython().run_line_magic({name!r}, {rest!r})\n"
-
-
-@pytest.mark.unit
-@pytest.mark.parametrize("line", ["time", "ls - la", "ls[0]", "env.step", "pip = 3"])
-def test_python_that_is_like_a_magic_stays_as_it_is(line: str) -> None:
-    """A variable may have the name of a magic."""
-    assert as_python(line) == f"{line}\n"
-
-
 def test_a_future_import_holds_for_later_cells(tmp_path: Path) -> None:
     """The same is true in a notebook."""
     path = a_notebook(

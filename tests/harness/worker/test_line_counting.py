@@ -64,22 +64,6 @@ def test_a_line_counts_as_often_as_it_is_executed(tmp_path):
     assert lines_of(tmp_path, LOOP, 100) == 3 + 200
 
 
-@pytest.mark.parametrize(
-    "printed", ["x", "x.numpy()", "x > 3", "x.numpy() > 3", "x.half()", "x.expand(2, 20, -1)"]
-)
-def test_printing_more_numbers_counts_no_more_lines(tmp_path, printed):
-    """Learners print what they compute, and forget to take that out."""
-    program = f"""
-        import torch
-
-        def run(number):
-            x = torch.arange(float(number))
-            print({printed})
-        """
-    lines_of(tmp_path, program, 90)  # numpy and torch load some modules at the first use
-    assert lines_of(tmp_path, program, 20) == lines_of(tmp_path, program, 90)
-
-
 def test_work_inside_c_functions_counts_as_one_line(tmp_path):
     """A loop inside `sum` or `str.replace` is not counted, and the docs say so."""
     program = """

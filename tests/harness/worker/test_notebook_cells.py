@@ -98,19 +98,6 @@ def test_a_future_import_holds_for_later_cells_only(tmp_path):
     assert names["g"].__annotations__ == {"a": "B"}
 
 
-def test_cells_may_await_at_their_top_level(tmp_path):
-    """All cells share one event loop."""
-    place = notebook(
-        tmp_path / "n",
-        "import asyncio\nasync def f(): return asyncio.get_running_loop()\nx = await f()",
-        "y = await f()",
-    )
-    names: dict[str, Any] = {}
-    Cells(60).run(names, place)
-    assert names["x"] is names["y"]
-    names["x"].close()
-
-
 def test_a_cell_that_never_ends_leaves_time_for_the_others(tmp_path):
     """It may take half of the time that is left."""
     place = notebook(tmp_path / "n", *["while True: pass"] * 2, "x = 3")
