@@ -1,8 +1,7 @@
-"""Finds the control groups that this process may make, and removes abandoned ones.
+"""Finds the control groups that this process may make.
 
 A ground is the folder in which a process makes groups. It belongs to the process that found it;
-the process and its forks use it. A ground must not outlive its process: `find_ground` removes the
-grounds of ended processes (`sweep`).
+the process and its forks use it. The zygote removes it after them.
 
 Find a ground *before* you start the fork server: where systemd grants the ground, this process
 moves into a scope. Only processes that it starts afterwards are in that scope too; an ordinary user
@@ -35,12 +34,9 @@ from grader.sandbox.cgroups import (
     NoGround,
     entry,
     hierarchies,
-    is_abandoned,
     is_of_a_grader,
-    kill_all,
     new_name,
     number,
-    remove_all,
     words,
     write,
 )
@@ -71,16 +67,6 @@ def _enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy:
                 return _step_aside(here)
         time.sleep(0.002)
     raise NoGround("systemd did not start the scope that it was asked for")
-
-
-def scopes(hierarchy: Hierarchy) -> list[Path]:
-    """Returns the folders that may hold scopes of this user's processes."""
-    around = [hierarchy.own, *hierarchy.own.parents]
-    slices = [folder for folder in around if folder.suffix == ".slice"]
-    user = os.geteuid()
-    of_user = [folder for folder in slices if folder.name == f"user-{user}.slice"]
-    managers = [folder / f"user@{user}.service" for folder in of_user]
-    return [*slices, *managers, *(manager / "app.slice" for manager in managers)]
 
 
 def _require_systemd(around: tuple[str, ...]) -> None:
@@ -273,43 +259,17 @@ def _hand_down(folder: Path) -> None:
                     raise OSError(error.errno, why) from error
 
 
-def sweep() -> None:
-    """Removes this user's grounds whose processes are gone; kills their remaining members."""
-    for folder in _grounds():
-        if is_abandoned(folder.name):
-            kill_all([folder])
-            remove_all([folder])
-
-
-def _grounds() -> Iterator[Path]:
-    """Yields this user's folders in the places where grounds are made."""
-    found = hierarchies()
-    parents: list[Path] = []
-    with contextlib.suppress(NoGround):
-        parents += _parents_v1(found)
-    for hierarchy in found:
-        if hierarchy.version == 2:
-            parents += [*parents_v2(hierarchy), *scopes(hierarchy)]
-    for parent in dict.fromkeys(parents):
-        with contextlib.suppress(OSError), os.scandir(parent) as entries:
-            for entry in entries:
-                if entry.is_dir() and entry.stat().st_uid == os.geteuid():
-                    yield Path(entry.path)
-
-
 _TRIAL = GroupBounds(memory=64 << 20, tasks=16)
 
 
 def find_ground() -> Ground:
     """Returns a ground for this process, after a trial in which a group is made and killed.
 
-    Version 1 is used wherever it accounts for memory, whatever else is mounted. Grounds of
-    processes that were killed are removed.
+    Version 1 is used wherever it accounts for memory, whatever else is mounted.
 
     Raises:
         NoGround: if this machine grants none.
     """
-    sweep()
     found = hierarchies()
     if any("memory" in each.controllers for each in found):
         return _tried(_new_ground_v1(found, new_name()))

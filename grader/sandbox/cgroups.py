@@ -29,8 +29,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from grader.core.processes import is_alive
-
 
 def write(file: Path, value: int | str) -> None:
     """Writes to an existing control file; never creates one.
@@ -190,30 +188,17 @@ def _visible(groups: dict[frozenset[str], PurePosixPath], mounts: str) -> Iterat
                     yield Hierarchy(1 if controllers else 2, controllers, Path(point), own)
 
 
-_NAME = re.compile(r"grader-([0-9]{1,9})-([0-9]{1,20})-[0-9a-f]{8}(\.scope)?")
+_NAME = re.compile(r"grader-[0-9]{1,9}-[0-9a-f]{8}(\.scope)?")
 
 
 def new_name() -> str:
     """Returns a name for a ground of this process."""
-    return f"grader-{os.getpid()}-{_namespace()}-{secrets.token_hex(4)}"
+    return f"grader-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def is_of_a_grader(name: str) -> bool:
     """Returns whether a grader gave this name."""
     return _NAME.fullmatch(name) is not None
-
-
-def is_abandoned(name: str) -> bool:
-    """Returns whether a name is that of a grader which ran in this pid namespace and is gone."""
-    match = _NAME.fullmatch(name)
-    if match is None or int(match[2]) != _namespace():
-        return False
-    return not is_alive(int(match[1]))
-
-
-def _namespace() -> int:
-    """Returns the number of this pid namespace; ids from another one mean other processes."""
-    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 @dataclass(frozen=True, slots=True)

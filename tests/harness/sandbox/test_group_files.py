@@ -12,7 +12,6 @@ from grader.sandbox import cgroup_grounds, cgroups
 from grader.sandbox.cgroup_grounds import (
     GroupV1,
     GroupV2,
-    _grounds,
     _hand_down,
     _is_delegated,
     _new_ground_v1,
@@ -20,8 +19,6 @@ from grader.sandbox.cgroup_grounds import (
     _parents_v1,
     _require_systemd,
     _step_aside,
-    scopes,
-    sweep,
 )
 from grader.sandbox.cgroups import (
     Ground,
@@ -30,7 +27,6 @@ from grader.sandbox.cgroups import (
     Hierarchy,
     NoGround,
     entry,
-    is_abandoned,
     is_of_a_grader,
     members,
     new_name,
@@ -40,8 +36,6 @@ from grader.sandbox.cgroups import (
 )
 
 pytestmark = pytest.mark.unit
-
-ENDED = 2**22 - 1  # No process has this id.
 
 
 def folder_of(place: Path, **files: str) -> Path:
@@ -206,34 +200,13 @@ def test_a_ground_with_files_is_not_removed(tmp_path, monkeypatch):
     assert not ground.close()
 
 
-def test_a_name_tells_whether_its_process_is_gone():
-    """Names of another pid namespace mean other processes."""
+def test_a_name_tells_whether_a_grader_gave_it():
     own = new_name()
-    namespace = own.split("-")[2]
     assert own.startswith(f"grader-{os.getpid()}-")
     assert is_of_a_grader(own)
     assert is_of_a_grader(f"{own}.scope")
     assert not is_of_a_grader(f"{own}.slice")
     assert not is_of_a_grader("grader-1")
-    assert not is_abandoned(own)
-    assert is_abandoned(f"grader-{ENDED}-{namespace}-01234567")
-    assert is_abandoned(f"grader-{ENDED}-{namespace}-01234567.scope")
-    assert not is_abandoned(f"grader-{ENDED}-1{namespace}-01234567")
-    assert not is_abandoned(f"x-{ENDED}-{namespace}-01234567")
-
-
-def test_a_sweep_removes_only_abandoned_grounds_of_this_user(tmp_path, monkeypatch):
-    namespace = new_name().split("-")[2]
-    kept = [folder_of(tmp_path / new_name()), folder_of(tmp_path / "other")]
-    gone = folder_of(tmp_path / f"grader-{ENDED}-{namespace}-01234567")
-    (gone / "inner").mkdir()
-    hierarchy = Hierarchy(2, frozenset(), tmp_path, tmp_path)
-    monkeypatch.setattr(cgroup_grounds, "hierarchies", lambda: [hierarchy])
-    (tmp_path / "file").touch()
-    assert set(_grounds()) == {*kept, gone}
-    sweep()
-    assert not gone.exists()
-    assert all(one.exists() for one in kept)
 
 
 def hierarchy_v1(place: Path, *controllers: str) -> Hierarchy:
@@ -295,17 +268,6 @@ def test_a_ground_of_version_2_lies_in_the_nearest_group_that_may_be_divided(tmp
 def test_a_graders_own_scope_counts_as_delegated(tmp_path):
     assert _is_delegated(tmp_path / f"{new_name()}.scope")
     assert not _is_delegated(folder_of(tmp_path / "x.service"))
-
-
-def test_scopes_of_a_user_are_looked_for_in_slices(tmp_path):
-    user = os.geteuid()
-    own = tmp_path / "user.slice" / f"user-{user}.slice" / "session-3.scope"
-    found = scopes(Hierarchy(2, frozenset(), tmp_path, own))
-    manager = own.parent / f"user@{user}.service"
-    assert found == [own.parent, own.parent.parent, manager, manager / "app.slice"]
-    other = tmp_path / "user.slice" / f"user-{user + 1}.slice"
-    found = scopes(Hierarchy(2, frozenset(), tmp_path, other / "session-3.scope"))
-    assert found == [other, other.parent]
 
 
 def test_systemd_is_asked_only_where_it_made_the_own_group(monkeypatch):
