@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import mmap
 import os
 import shutil
 import signal
@@ -28,15 +27,12 @@ from pathlib import Path
 
 from grader.sandbox.cgroups import (
     Ground,
-    Group,
     GroupBounds,
     Hierarchy,
     NoGround,
-    entry,
     hierarchies,
     is_of_a_grader,
     new_name,
-    number,
     words,
     write,
 )
@@ -131,27 +127,6 @@ def _step_aside(here: Hierarchy) -> Hierarchy:
 _NEEDED = ("memory", "pids")
 # Optional: gives each group, as a whole, one share of the processor.
 _WANTED = ("cpu",)
-# The largest request that is refused. Peaks are read since not all kernels count refusals.
-_AT_ONCE = 64 * mmap.PAGESIZE
-
-
-class GroupV1(Group):
-    """A group with a folder in each hierarchy."""
-
-    def limit_memory(self, memory: int) -> Path:
-        write(self.file("memory.limit_in_bytes"), memory)
-        if (with_swap := self.file("memory.memsw.limit_in_bytes")).exists():
-            write(with_swap, memory)
-        else:
-            write(self.file("memory.swappiness"), 0)
-        return self.file("memory.limit_in_bytes")
-
-    def killed_for_memory(self) -> int:
-        peaks = ("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes")
-        most = max(number(self.file(name)) or 0 for name in peaks)
-        bound = number(self.file("memory.limit_in_bytes")) or 0
-        was_reached = most + _AT_ONCE > bound
-        return entry(self.file("memory.oom_control"), "oom_kill") if was_reached else 0
 
 
 def _parents_v1(found: list[Hierarchy]) -> list[Path]:
@@ -165,7 +140,7 @@ def _parents_v1(found: list[Hierarchy]) -> list[Path]:
 
 def _new_ground_v1(found: list[Hierarchy], name: str) -> Ground:
     """Returns a folder for groups below this process's own groups; only root is granted one."""
-    ground = Ground("v1", tuple(parent / name for parent in _parents_v1(found)), GroupV1)
+    ground = Ground("v1", tuple(parent / name for parent in _parents_v1(found)))
     try:
         for folder in ground.folders:
             folder.mkdir()
@@ -184,25 +159,11 @@ _REFUSED = {
 }
 
 
-class GroupV2(Group):
-    """A group with one folder."""
-
-    def limit_memory(self, memory: int) -> Path:
-        write(self.file("memory.max"), memory)
-        with contextlib.suppress(FileNotFoundError):  # a kernel that does not swap
-            write(self.file("memory.swap.max"), 0)
-        return self.file("memory.max")
-
-    def killed_for_memory(self) -> int:
-        events = self.file("memory.events")
-        return entry(events, "oom_kill") if entry(events, "oom") > 0 else 0
-
-
 def _new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground:
     """Returns a folder for groups below the nearest group that is delegated to this process."""
     because = "this process's control group is another's to divide"
     for parent in parents_v2(hierarchy):
-        ground = Ground(version, (parent / name,), GroupV2)
+        ground = Ground(version, (parent / name,))
         try:
             _hand_down(parent)
             ground.folders[0].mkdir()

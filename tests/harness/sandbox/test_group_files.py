@@ -10,8 +10,6 @@ import pytest
 
 from grader.sandbox import cgroup_grounds, cgroups
 from grader.sandbox.cgroup_grounds import (
-    GroupV1,
-    GroupV2,
     _hand_down,
     _is_delegated,
     _new_ground_v1,
@@ -71,7 +69,7 @@ def test_members_out_of_sight_are_left_out(tmp_path):
 def test_a_group_in_two_hierarchies_finds_the_folder_of_a_file(tmp_path):
     one = folder_of(tmp_path / "one", memory__max="0")
     two = folder_of(tmp_path / "two", pids__max="0")
-    group = GroupV2((one, two))
+    group = Group((one, two))
     assert group.file("pids.max") == two / "pids.max"
     assert group.file("absent") == one / "absent"
     group.limit(GroupBounds(memory=5 * mmap.PAGESIZE + 1, tasks=7))
@@ -87,7 +85,7 @@ def test_a_group_in_two_hierarchies_finds_the_folder_of_a_file(tmp_path):
 
 
 def test_bounds_that_the_kernel_changes_are_an_error(tmp_path):
-    class Stubborn(GroupV2):
+    class Stubborn(Group):
         def limit_memory(self, _memory: int) -> Path:
             return self.file("memory.max")
 
@@ -102,7 +100,7 @@ def test_memory_of_version_1_is_bounded_with_swap(tmp_path, with_swap):
     names = {"memory.limit_in_bytes", "memory.swappiness"}
     names |= {"memory.memsw.limit_in_bytes"} if with_swap else set()
     folder_of(tmp_path, **dict.fromkeys(names, "60"))
-    group = GroupV1((tmp_path,))
+    group = Group((tmp_path,))
     assert group.limit_memory(123) == tmp_path / "memory.limit_in_bytes"
     found = {name: (tmp_path / name).read_text() for name in names}
     swap = "memory.memsw.limit_in_bytes" if with_swap else "memory.swappiness"
@@ -131,12 +129,12 @@ def test_kills_of_version_1_count_only_if_the_bound_was_reached(tmp_path, peak, 
         memory__limit_in_bytes="1000000",
         memory__oom_control="oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
     )
-    assert GroupV1((tmp_path,)).killed_for_memory() == killed
+    assert Group((tmp_path,)).killed_for_memory() == killed
 
 
 def test_memory_of_version_2_is_bounded_without_swap(tmp_path):
     folder_of(tmp_path, memory__max="max", memory__swap__max="9")
-    group = GroupV2((tmp_path,))
+    group = Group((tmp_path,))
     assert group.limit_memory(123) == tmp_path / "memory.max"
     assert (tmp_path / "memory.max").read_text() == "123"
     assert (tmp_path / "memory.swap.max").read_text() == "0"
@@ -147,23 +145,27 @@ def test_memory_of_version_2_is_bounded_without_swap(tmp_path):
 @pytest.mark.parametrize(("oom", "killed"), [(0, 0), (1, 3)])
 def test_kills_of_version_2_count_only_if_the_group_was_full(tmp_path, oom, killed):
     folder_of(tmp_path, memory__events=f"oom {oom}\noom_kill 3\n")
-    assert GroupV2((tmp_path,)).killed_for_memory() == killed
+    assert Group((tmp_path,)).killed_for_memory() == killed
 
 
 # --- Grounds -------------------------------------------------------------------------------------
 
 
-class Free(GroupV2):
-    """A group that has no files to write."""
+@pytest.fixture
+def free(monkeypatch) -> None:
+    """Groups that have no files to write."""
 
-    def limit(self, bounds: GroupBounds) -> None:
+    def limit(_: Group, bounds: GroupBounds) -> None:
         if not bounds.tasks:
             raise OSError("no")
 
+    monkeypatch.setattr(Group, "limit", limit)
 
+
+@pytest.mark.usefixtures("free")
 def test_groups_of_a_ground_have_its_prefix_and_are_made_whole_or_not_at_all(tmp_path):
     folders = tuple(folder_of(tmp_path / name) for name in "ab")
-    ground = Ground("v1", folders, Free)
+    ground = Ground("v1", folders)
     part = ground.part("7")
     group: Group = part.new("one", GroupBounds(1, 1))
     assert group.folders == tuple(folder / "7-one" for folder in folders)
@@ -179,10 +181,11 @@ def test_groups_of_a_ground_have_its_prefix_and_are_made_whole_or_not_at_all(tmp
     assert part.get("three") is None
 
 
+@pytest.mark.usefixtures("free")
 def test_a_part_of_a_ground_clears_only_its_own_groups(tmp_path):
     """Files are no groups; inner groups go with their outer ones."""
     place = folder_of(tmp_path / "ground")
-    ground = Ground("v2", (place,), Free)
+    ground = Ground("v2", (place,))
     (place / "7-one" / "inner").mkdir(parents=True)
     (place / "8-one").mkdir()
     assert ground.part("7").clear()
@@ -196,7 +199,7 @@ def test_a_part_of_a_ground_clears_only_its_own_groups(tmp_path):
 
 def test_a_ground_with_files_is_not_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(cgroups, "_SECONDS", 0.01)
-    ground = Ground("v2", (folder_of(tmp_path / "ground", kept="x"),), Free)
+    ground = Ground("v2", (folder_of(tmp_path / "ground", kept="x"),))
     assert not ground.close()
 
 
