@@ -77,7 +77,7 @@ def test_a_place_and_its_source_are_read_on_one_line() -> None:
 
 def test_a_field_kept_by_the_receiver_is_neither_sent_nor_accepted() -> None:
     """A sender that includes such a field is refused."""
-    plain = as_plain(dataclasses.replace(RAISED, remark="passed", printed="passed"))
+    plain = as_plain(dataclasses.replace(RAISED, not_run="passed", printed="passed"))
     assert from_plain(Raised, plain) == RAISED
     with pytest.raises(BadFrame, match="entries"):
         from_plain(Raised, [*plain, "passed"])
