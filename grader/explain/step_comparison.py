@@ -15,8 +15,8 @@ import torch
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.text import enumerated
 from grader.core.verdict import TELLING_ASPECTS, Aspect
-from grader.core.wire.calls import Answer, Call
-from grader.core.wire.records import Line, Record
+from grader.core.wire.calls import Answer, Call, Record
+from grader.core.wire.records import Line
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.layouts import (
     NEARLY,

@@ -14,7 +14,7 @@ import grader
 from grader.core.assignment import Assignment, Settings
 
 # The parts of an assignment that its grades depend on.
-SUITE = (
+_SUITE = (
     "adapters.py",
     "pyproject.toml",
     "tests/*.py",
@@ -94,7 +94,7 @@ def _add(digest: Any, root: Path, file: Path) -> None:
 
 def suite_files(root: Path) -> Sequence[Path]:
     """Returns the files of an assignment that its grades depend on, in a stable order."""
-    return [file for part in SUITE for path in sorted(root.glob(part)) for file in _files(path)]
+    return [file for part in _SUITE for path in sorted(root.glob(part)) for file in _files(path)]
 
 
 def source_files(path: Path) -> Sequence[Path]:

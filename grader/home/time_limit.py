@@ -21,8 +21,8 @@ from grader.testing.outcome import StudentFault
 from grader.worker.observing.lines import OwnLines
 from grader.worker.trials.alarm import ringing
 
-# The share of the limit after a function hung once, halved each further time; its minimum.
-_SHARE, _LEAST_SECONDS = 0.2, 0.5
+# The limit for a function that hung before.
+_AGAIN_SECONDS = 1.0
 _DEBUGGERS = ("pydevd", "bdb", "pdb")
 
 # The nanoseconds that a thread ran, then those that it waited for a processor (Linux).
@@ -74,7 +74,7 @@ class Limit:
         self._lines = OwnLines(root)
         self._heeds_debuggers = heeds_debuggers
         self._spares_imports = spares_imports
-        self._hung: dict[CodeType, list[Line]] = {}
+        self._hung: dict[CodeType, Line] = {}
         self._running: _Running | None = None
 
     def call(self, make: Callable[[], Result]) -> Result:
@@ -87,7 +87,7 @@ class Limit:
             return make()
         running = _Running(own_time(), modules=len(sys.modules))
         self._running = running
-        first = min(_LEAST_SECONDS, self._seconds) if self._hung else self._seconds
+        first = min(_AGAIN_SECONDS, self._seconds) if self._hung else self._seconds
         result: Result | None = None
         try:
             with ringing(self._ring, signal.default_int_handler, first):
@@ -128,19 +128,14 @@ class Limit:
 
     def _allowed(self, frames: Iterable[FrameType]) -> float:
         """Returns the seconds that a call in these functions may take."""
-        times = max(len(self._hung.get(frame.f_code, ())) for frame in frames)
-        if not times:
-            return self._seconds
-        less: float = 2 * _SHARE * self._seconds / 2**times
-        return min(self._seconds, max(_LEAST_SECONDS, less))
+        hung = any(frame.f_code in self._hung for frame in frames)
+        return min(self._seconds, _AGAIN_SECONDS) if hung else self._seconds
 
     def _place(self, frame: FrameType) -> Line:
         """Returns the line where a function hangs; in a longer loop, the first one seen."""
         file, line = frame.f_code.co_filename, frame.f_lineno or 0
         source = linecache.getline(file, line).strip()
-        places = self._hung.setdefault(frame.f_code, [])
-        places.append(Line(self._lines.place(file), line, source))
-        return places[0]
+        return self._hung.setdefault(frame.f_code, Line(self._lines.place(file), line, source))
 
     def _own_frames(self, frame: FrameType | None) -> list[FrameType]:
         """Returns the frames of the student's files in the call, innermost first."""

@@ -1,8 +1,7 @@
-"""Finds the control groups that this process may make, and removes abandoned ones.
+"""Finds the control groups that this process may make.
 
 A ground is the folder in which a process makes groups. It belongs to the process that found it;
-the process and its forks use it. A ground must not outlive its process: `find_ground` removes the
-grounds of ended processes (`sweep`).
+the process and its forks use it. The zygote removes it after them.
 
 Find a ground *before* you start the fork server: where systemd grants the ground, this process
 moves into a scope. Only processes that it starts afterwards are in that scope too; an ordinary user
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import mmap
 import os
 import shutil
 import signal
@@ -29,18 +27,12 @@ from pathlib import Path
 
 from grader.sandbox.cgroups import (
     Ground,
-    Group,
     GroupBounds,
     Hierarchy,
     NoGround,
-    entry,
     hierarchies,
-    is_abandoned,
     is_of_a_grader,
-    kill_all,
     new_name,
-    number,
-    remove_all,
     words,
     write,
 )
@@ -71,16 +63,6 @@ def _enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy:
                 return _step_aside(here)
         time.sleep(0.002)
     raise NoGround("systemd did not start the scope that it was asked for")
-
-
-def scopes(hierarchy: Hierarchy) -> list[Path]:
-    """Returns the folders that may hold scopes of this user's processes."""
-    around = [hierarchy.own, *hierarchy.own.parents]
-    slices = [folder for folder in around if folder.suffix == ".slice"]
-    user = os.geteuid()
-    of_user = [folder for folder in slices if folder.name == f"user-{user}.slice"]
-    managers = [folder / f"user@{user}.service" for folder in of_user]
-    return [*slices, *managers, *(manager / "app.slice" for manager in managers)]
 
 
 def _require_systemd(around: tuple[str, ...]) -> None:
@@ -145,27 +127,6 @@ def _step_aside(here: Hierarchy) -> Hierarchy:
 _NEEDED = ("memory", "pids")
 # Optional: gives each group, as a whole, one share of the processor.
 _WANTED = ("cpu",)
-# The largest request that is refused. Peaks are read since not all kernels count refusals.
-_AT_ONCE = 64 * mmap.PAGESIZE
-
-
-class GroupV1(Group):
-    """A group with a folder in each hierarchy."""
-
-    def limit_memory(self, memory: int) -> Path:
-        write(self.file("memory.limit_in_bytes"), memory)
-        if (with_swap := self.file("memory.memsw.limit_in_bytes")).exists():
-            write(with_swap, memory)
-        else:
-            write(self.file("memory.swappiness"), 0)
-        return self.file("memory.limit_in_bytes")
-
-    def killed_for_memory(self) -> int:
-        peaks = ("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes")
-        most = max(number(self.file(name)) or 0 for name in peaks)
-        bound = number(self.file("memory.limit_in_bytes")) or 0
-        was_reached = most + _AT_ONCE > bound
-        return entry(self.file("memory.oom_control"), "oom_kill") if was_reached else 0
 
 
 def _parents_v1(found: list[Hierarchy]) -> list[Path]:
@@ -179,7 +140,7 @@ def _parents_v1(found: list[Hierarchy]) -> list[Path]:
 
 def _new_ground_v1(found: list[Hierarchy], name: str) -> Ground:
     """Returns a folder for groups below this process's own groups; only root is granted one."""
-    ground = Ground("v1", tuple(parent / name for parent in _parents_v1(found)), GroupV1)
+    ground = Ground("v1", tuple(parent / name for parent in _parents_v1(found)))
     try:
         for folder in ground.folders:
             folder.mkdir()
@@ -198,25 +159,11 @@ _REFUSED = {
 }
 
 
-class GroupV2(Group):
-    """A group with one folder."""
-
-    def limit_memory(self, memory: int) -> Path:
-        write(self.file("memory.max"), memory)
-        with contextlib.suppress(FileNotFoundError):  # a kernel that does not swap
-            write(self.file("memory.swap.max"), 0)
-        return self.file("memory.max")
-
-    def killed_for_memory(self) -> int:
-        events = self.file("memory.events")
-        return entry(events, "oom_kill") if entry(events, "oom") > 0 else 0
-
-
 def _new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground:
     """Returns a folder for groups below the nearest group that is delegated to this process."""
     because = "this process's control group is another's to divide"
     for parent in parents_v2(hierarchy):
-        ground = Ground(version, (parent / name,), GroupV2)
+        ground = Ground(version, (parent / name,))
         try:
             _hand_down(parent)
             ground.folders[0].mkdir()
@@ -273,43 +220,17 @@ def _hand_down(folder: Path) -> None:
                     raise OSError(error.errno, why) from error
 
 
-def sweep() -> None:
-    """Removes this user's grounds whose processes are gone; kills their remaining members."""
-    for folder in _grounds():
-        if is_abandoned(folder.name):
-            kill_all([folder])
-            remove_all([folder])
-
-
-def _grounds() -> Iterator[Path]:
-    """Yields this user's folders in the places where grounds are made."""
-    found = hierarchies()
-    parents: list[Path] = []
-    with contextlib.suppress(NoGround):
-        parents += _parents_v1(found)
-    for hierarchy in found:
-        if hierarchy.version == 2:
-            parents += [*parents_v2(hierarchy), *scopes(hierarchy)]
-    for parent in dict.fromkeys(parents):
-        with contextlib.suppress(OSError), os.scandir(parent) as entries:
-            for entry in entries:
-                if entry.is_dir() and entry.stat().st_uid == os.geteuid():
-                    yield Path(entry.path)
-
-
 _TRIAL = GroupBounds(memory=64 << 20, tasks=16)
 
 
 def find_ground() -> Ground:
     """Returns a ground for this process, after a trial in which a group is made and killed.
 
-    Version 1 is used wherever it accounts for memory, whatever else is mounted. Grounds of
-    processes that were killed are removed.
+    Version 1 is used wherever it accounts for memory, whatever else is mounted.
 
     Raises:
         NoGround: if this machine grants none.
     """
-    sweep()
     found = hierarchies()
     if any("memory" in each.controllers for each in found):
         return _tried(_new_ground_v1(found, new_name()))

@@ -24,12 +24,9 @@ import re
 import secrets
 import signal
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-
-from grader.core.processes import is_alive
 
 
 def write(file: Path, value: int | str) -> None:
@@ -190,30 +187,17 @@ def _visible(groups: dict[frozenset[str], PurePosixPath], mounts: str) -> Iterat
                     yield Hierarchy(1 if controllers else 2, controllers, Path(point), own)
 
 
-_NAME = re.compile(r"grader-([0-9]{1,9})-([0-9]{1,20})-[0-9a-f]{8}(\.scope)?")
+_NAME = re.compile(r"grader-[0-9]{1,9}-[0-9a-f]{8}(\.scope)?")
 
 
 def new_name() -> str:
     """Returns a name for a ground of this process."""
-    return f"grader-{os.getpid()}-{_namespace()}-{secrets.token_hex(4)}"
+    return f"grader-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def is_of_a_grader(name: str) -> bool:
     """Returns whether a grader gave this name."""
     return _NAME.fullmatch(name) is not None
-
-
-def is_abandoned(name: str) -> bool:
-    """Returns whether a name is that of a grader which ran in this pid namespace and is gone."""
-    match = _NAME.fullmatch(name)
-    if match is None or int(match[2]) != _namespace():
-        return False
-    return not is_alive(int(match[1]))
-
-
-def _namespace() -> int:
-    """Returns the number of this pid namespace; ids from another one mean other processes."""
-    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +212,15 @@ class GroupBounds:
     tasks: int
 
 
-class Group(ABC):
-    """A control group: a folder in each of the kernel's hierarchies that account for it."""
+# The largest request that is refused. Peaks are read since not all kernels count refusals.
+_AT_ONCE = 64 * mmap.PAGESIZE
+
+
+class Group:
+    """A control group: a folder in each of the kernel's hierarchies that account for it.
+
+    Version 1 has other files for memory than version 2.
+    """
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self.folders = folders
@@ -239,9 +230,17 @@ class Group(ABC):
         files = [folder / name for folder in self.folders]
         return next((file for file in files if file.exists()), files[0])
 
-    @abstractmethod
     def limit_memory(self, memory: int) -> Path:
         """Bounds the members' memory, swapped or not; returns the file of the bound."""
+        first, second = self.file("memory.limit_in_bytes"), self.file("memory.max")
+        bound = first if first.exists() else second
+        write(bound, memory)
+        swap = {"memory.swap.max": 0, "memory.memsw.limit_in_bytes": memory, "memory.swappiness": 0}
+        for name, value in swap.items():  # a kernel that does not swap may have none
+            if (file := self.file(name)).exists():
+                write(file, value)
+                break
+        return bound
 
     def limit(self, bounds: GroupBounds) -> None:
         """Sets the bounds on the members.
@@ -256,12 +255,17 @@ class Group(ABC):
         if kept != (memory, bounds.tasks):
             raise OSError(errno.EINVAL, f"the kernel keeps {kept} instead of {bounds}")
 
-    @abstractmethod
     def killed_for_memory(self) -> int:
         """Returns how many members were killed so far because the group reached its bound.
 
         A member that is killed because the whole machine is out of memory does not count.
         """
+        if (events := self.file("memory.events")).exists():
+            return entry(events, "oom_kill") if entry(events, "oom") > 0 else 0
+        peaks = ("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes")
+        most = max(number(self.file(name)) or 0 for name in peaks)
+        was_reached = most + _AT_ONCE > (number(self.file("memory.limit_in_bytes")) or 0)
+        return entry(self.file("memory.oom_control"), "oom_kill") if was_reached else 0
 
     def add(self, pid: int) -> None:
         """Moves a process, with all its threads, into the group; the memory it has is not charged.
@@ -299,7 +303,6 @@ class Ground:
 
     version: str
     folders: tuple[Path, ...]
-    kind: Callable[[tuple[Path, ...]], Group]
     prefix: str = ""
 
     def part(self, name: str) -> Ground:
@@ -345,4 +348,4 @@ class Ground:
         return kill_all(self.folders) and remove_all(self.folders)
 
     def _named(self, name: str) -> Group:
-        return self.kind(tuple(folder / f"{self.prefix}{name}" for folder in self.folders))
+        return Group(tuple(folder / f"{self.prefix}{name}" for folder in self.folders))

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import grader
-from grader.core.assignment import Assignment, BadAssignment, Settings, find_assignment
+from grader.core.assignment import Assignment, Settings, find_assignment
 from grader.core.explanation import Words
 from grader.core.verdict import Grade
-from grader.grading.fingerprints import SUITE, suite_files
+from grader.grading.fingerprints import suite_files
 from grader.grading.options import AnyTask, Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
-from grader.intake.limits import size_in_words
 from grader.intake.package import Bundle, SubmissionPackage
 
 _LARGEST_REPLY = 64 << 20
@@ -101,27 +100,14 @@ def unpacked_reply(data: object) -> dict[str, Any]:
     return reply
 
 
-_LARGEST_ASSIGNMENT = 256 << 20
 _SUITE = "suite"
 
 
 def packed_assignment(assignment: Assignment) -> bytes:
-    """Returns the parts of an assignment that its grades depend on, as a compressed tar.
-
-    Raises:
-        BadAssignment: if they are too large to travel.
-    """
-    root, size, bundle = assignment.root, 0, Bundle()
-    for file in suite_files(root):
-        content = file.read_bytes()
-        size += len(content)
-        if size > _LARGEST_ASSIGNMENT:
-            raise BadAssignment(
-                f"{root} is too large to be sent to other machines (more than "
-                f"{size_in_words(_LARGEST_ASSIGNMENT)} in {', '.join(SUITE)}): what its tests do "
-                "not need belongs elsewhere"
-            )
-        bundle.write(file.relative_to(root).parts, [content])
+    """Returns the parts of an assignment that its grades depend on, as a compressed tar."""
+    bundle = Bundle()
+    for file in suite_files(assignment.root):
+        bundle.write(file.relative_to(assignment.root).parts, [file.read_bytes()])
     return bundle.closed()
 
 

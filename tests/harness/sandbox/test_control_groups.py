@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.processes import is_alive
-from grader.sandbox.cgroup_grounds import find_ground, parents_v2, sweep
+from grader.sandbox.cgroup_grounds import find_ground, parents_v2
 from grader.sandbox.cgroups import Ground, Group, GroupBounds, Hierarchy, NoGround, hierarchies
 from tests.harness.waiting import PATIENCE, until
 
@@ -241,55 +240,6 @@ def test_an_ended_process_cannot_be_added_to_a_group(new_group):
     for gone in (process.pid, 0, -1):
         with pytest.raises(ProcessLookupError):
             new_group().add(gone)
-
-
-FINDER = """
-import subprocess, sys
-from grader.sandbox.cgroups import GroupBounds
-from grader.sandbox.cgroup_grounds import find_ground
-ground = find_ground()
-with subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL) as sleeping:
-    ground.new("worker", GroupBounds(64 << 20, 50)).add(sleeping.pid)
-    print(sleeping.pid)
-    print(*ground.folders, flush=True)
-    sys.stdin.readline()
-    ground.close()
-"""
-
-
-@contextlib.contextmanager
-def another_judge() -> Iterator[tuple[subprocess.Popen[str], int, list[Path]]]:
-    """Starts another judge; yields its process, its worker's process id, and its group folders."""
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-c", FINDER]
-    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
-        pid = int(process.stdout.readline())
-        folders = [Path(folder) for folder in process.stdout.readline().split()]
-        yield process, pid, folders
-
-
-@pytest.mark.usefixtures("ground")
-def test_a_sweep_keeps_the_groups_of_a_living_process():
-    """Another batch may run at the same time."""
-    with another_judge() as (process, pid, folders):
-        sweep()
-        assert is_alive(pid)
-        assert all(folder.exists() for folder in folders)
-        process.communicate("end\n", timeout=PATIENCE)
-    assert not is_alive(pid)
-    assert not any(folder.exists() for folder in folders)
-
-
-@pytest.mark.usefixtures("ground")
-def test_a_sweep_removes_the_groups_of_a_killed_process():
-    """The sweep also ends the dead process's workers."""
-    with another_judge() as (process, pid, folders):
-        process.kill()
-        process.wait(PATIENCE)
-        assert is_alive(pid)
-        sweep()
-        assert not is_alive(pid)
-        assert not any(folder.exists() for folder in folders)
 
 
 AS_NOBODY = """

@@ -10,9 +10,6 @@ import pytest
 
 from grader.sandbox import cgroup_grounds, cgroups
 from grader.sandbox.cgroup_grounds import (
-    GroupV1,
-    GroupV2,
-    _grounds,
     _hand_down,
     _is_delegated,
     _new_ground_v1,
@@ -20,8 +17,6 @@ from grader.sandbox.cgroup_grounds import (
     _parents_v1,
     _require_systemd,
     _step_aside,
-    scopes,
-    sweep,
 )
 from grader.sandbox.cgroups import (
     Ground,
@@ -30,7 +25,6 @@ from grader.sandbox.cgroups import (
     Hierarchy,
     NoGround,
     entry,
-    is_abandoned,
     is_of_a_grader,
     members,
     new_name,
@@ -40,8 +34,6 @@ from grader.sandbox.cgroups import (
 )
 
 pytestmark = pytest.mark.unit
-
-ENDED = 2**22 - 1  # No process has this id.
 
 
 def folder_of(place: Path, **files: str) -> Path:
@@ -77,7 +69,7 @@ def test_members_out_of_sight_are_left_out(tmp_path):
 def test_a_group_in_two_hierarchies_finds_the_folder_of_a_file(tmp_path):
     one = folder_of(tmp_path / "one", memory__max="0")
     two = folder_of(tmp_path / "two", pids__max="0")
-    group = GroupV2((one, two))
+    group = Group((one, two))
     assert group.file("pids.max") == two / "pids.max"
     assert group.file("absent") == one / "absent"
     group.limit(GroupBounds(memory=5 * mmap.PAGESIZE + 1, tasks=7))
@@ -93,7 +85,7 @@ def test_a_group_in_two_hierarchies_finds_the_folder_of_a_file(tmp_path):
 
 
 def test_bounds_that_the_kernel_changes_are_an_error(tmp_path):
-    class Stubborn(GroupV2):
+    class Stubborn(Group):
         def limit_memory(self, _memory: int) -> Path:
             return self.file("memory.max")
 
@@ -108,7 +100,7 @@ def test_memory_of_version_1_is_bounded_with_swap(tmp_path, with_swap):
     names = {"memory.limit_in_bytes", "memory.swappiness"}
     names |= {"memory.memsw.limit_in_bytes"} if with_swap else set()
     folder_of(tmp_path, **dict.fromkeys(names, "60"))
-    group = GroupV1((tmp_path,))
+    group = Group((tmp_path,))
     assert group.limit_memory(123) == tmp_path / "memory.limit_in_bytes"
     found = {name: (tmp_path / name).read_text() for name in names}
     swap = "memory.memsw.limit_in_bytes" if with_swap else "memory.swappiness"
@@ -137,12 +129,12 @@ def test_kills_of_version_1_count_only_if_the_bound_was_reached(tmp_path, peak, 
         memory__limit_in_bytes="1000000",
         memory__oom_control="oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
     )
-    assert GroupV1((tmp_path,)).killed_for_memory() == killed
+    assert Group((tmp_path,)).killed_for_memory() == killed
 
 
 def test_memory_of_version_2_is_bounded_without_swap(tmp_path):
     folder_of(tmp_path, memory__max="max", memory__swap__max="9")
-    group = GroupV2((tmp_path,))
+    group = Group((tmp_path,))
     assert group.limit_memory(123) == tmp_path / "memory.max"
     assert (tmp_path / "memory.max").read_text() == "123"
     assert (tmp_path / "memory.swap.max").read_text() == "0"
@@ -153,23 +145,27 @@ def test_memory_of_version_2_is_bounded_without_swap(tmp_path):
 @pytest.mark.parametrize(("oom", "killed"), [(0, 0), (1, 3)])
 def test_kills_of_version_2_count_only_if_the_group_was_full(tmp_path, oom, killed):
     folder_of(tmp_path, memory__events=f"oom {oom}\noom_kill 3\n")
-    assert GroupV2((tmp_path,)).killed_for_memory() == killed
+    assert Group((tmp_path,)).killed_for_memory() == killed
 
 
 # --- Grounds -------------------------------------------------------------------------------------
 
 
-class Free(GroupV2):
-    """A group that has no files to write."""
+@pytest.fixture
+def free(monkeypatch) -> None:
+    """Groups that have no files to write."""
 
-    def limit(self, bounds: GroupBounds) -> None:
+    def limit(_: Group, bounds: GroupBounds) -> None:
         if not bounds.tasks:
             raise OSError("no")
 
+    monkeypatch.setattr(Group, "limit", limit)
 
+
+@pytest.mark.usefixtures("free")
 def test_groups_of_a_ground_have_its_prefix_and_are_made_whole_or_not_at_all(tmp_path):
     folders = tuple(folder_of(tmp_path / name) for name in "ab")
-    ground = Ground("v1", folders, Free)
+    ground = Ground("v1", folders)
     part = ground.part("7")
     group: Group = part.new("one", GroupBounds(1, 1))
     assert group.folders == tuple(folder / "7-one" for folder in folders)
@@ -185,10 +181,11 @@ def test_groups_of_a_ground_have_its_prefix_and_are_made_whole_or_not_at_all(tmp
     assert part.get("three") is None
 
 
+@pytest.mark.usefixtures("free")
 def test_a_part_of_a_ground_clears_only_its_own_groups(tmp_path):
     """Files are no groups; inner groups go with their outer ones."""
     place = folder_of(tmp_path / "ground")
-    ground = Ground("v2", (place,), Free)
+    ground = Ground("v2", (place,))
     (place / "7-one" / "inner").mkdir(parents=True)
     (place / "8-one").mkdir()
     assert ground.part("7").clear()
@@ -202,38 +199,17 @@ def test_a_part_of_a_ground_clears_only_its_own_groups(tmp_path):
 
 def test_a_ground_with_files_is_not_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(cgroups, "_SECONDS", 0.01)
-    ground = Ground("v2", (folder_of(tmp_path / "ground", kept="x"),), Free)
+    ground = Ground("v2", (folder_of(tmp_path / "ground", kept="x"),))
     assert not ground.close()
 
 
-def test_a_name_tells_whether_its_process_is_gone():
-    """Names of another pid namespace mean other processes."""
+def test_a_name_tells_whether_a_grader_gave_it():
     own = new_name()
-    namespace = own.split("-")[2]
     assert own.startswith(f"grader-{os.getpid()}-")
     assert is_of_a_grader(own)
     assert is_of_a_grader(f"{own}.scope")
     assert not is_of_a_grader(f"{own}.slice")
     assert not is_of_a_grader("grader-1")
-    assert not is_abandoned(own)
-    assert is_abandoned(f"grader-{ENDED}-{namespace}-01234567")
-    assert is_abandoned(f"grader-{ENDED}-{namespace}-01234567.scope")
-    assert not is_abandoned(f"grader-{ENDED}-1{namespace}-01234567")
-    assert not is_abandoned(f"x-{ENDED}-{namespace}-01234567")
-
-
-def test_a_sweep_removes_only_abandoned_grounds_of_this_user(tmp_path, monkeypatch):
-    namespace = new_name().split("-")[2]
-    kept = [folder_of(tmp_path / new_name()), folder_of(tmp_path / "other")]
-    gone = folder_of(tmp_path / f"grader-{ENDED}-{namespace}-01234567")
-    (gone / "inner").mkdir()
-    hierarchy = Hierarchy(2, frozenset(), tmp_path, tmp_path)
-    monkeypatch.setattr(cgroup_grounds, "hierarchies", lambda: [hierarchy])
-    (tmp_path / "file").touch()
-    assert set(_grounds()) == {*kept, gone}
-    sweep()
-    assert not gone.exists()
-    assert all(one.exists() for one in kept)
 
 
 def hierarchy_v1(place: Path, *controllers: str) -> Hierarchy:
@@ -295,17 +271,6 @@ def test_a_ground_of_version_2_lies_in_the_nearest_group_that_may_be_divided(tmp
 def test_a_graders_own_scope_counts_as_delegated(tmp_path):
     assert _is_delegated(tmp_path / f"{new_name()}.scope")
     assert not _is_delegated(folder_of(tmp_path / "x.service"))
-
-
-def test_scopes_of_a_user_are_looked_for_in_slices(tmp_path):
-    user = os.geteuid()
-    own = tmp_path / "user.slice" / f"user-{user}.slice" / "session-3.scope"
-    found = scopes(Hierarchy(2, frozenset(), tmp_path, own))
-    manager = own.parent / f"user@{user}.service"
-    assert found == [own.parent, own.parent.parent, manager, manager / "app.slice"]
-    other = tmp_path / "user.slice" / f"user-{user + 1}.slice"
-    found = scopes(Hierarchy(2, frozenset(), tmp_path, other / "session-3.scope"))
-    assert found == [other, other.parent]
 
 
 def test_systemd_is_asked_only_where_it_made_the_own_group(monkeypatch):
