@@ -19,7 +19,7 @@ from grader.core.wire.calls import Answer, Call, CallDecoder, CallEncoder, Raise
 from grader.core.wire.frames import received
 from grader.core.wire.values import Value
 from grader.explain.answers import InFull
-from grader.home.reimport import CannotCopy, Reimport
+from grader.home.reimport import CannotCopy, OwnSettings, Reimport
 from grader.home.time_limit import Limit
 from grader.testing.cases import SEED, HomeCases
 from grader.testing.contract import Adapter, read_contract
@@ -100,12 +100,14 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     contract: dict[str, Adapter] = {}
     adapters = ModuleType("adapters")
     problem: StudentFault | None = None
+    settings = OwnSettings()
     try:
         # The student's time limit leaves out the import of packages.
         importing = Limit(seconds, root, heeds_debuggers=True, spares_imports=True)
-        contract, adapters = importing.call(
-            lambda: (contract_at_home(root), importlib.import_module("adapters"))
-        )
+        with settings.in_force():
+            contract, adapters = importing.call(
+                lambda: (contract_at_home(root), importlib.import_module("adapters"))
+            )
     except StudentFault as fault:
         problem = fault
     except KeyboardInterrupt:
@@ -113,7 +115,7 @@ def home_bench(root: Path, seconds: float | None = None) -> Home:
     except BaseException as exception:  # a student's code may raise anything at all
         problem = InFull().raised(describe_exception(exception, root), "adapters.py")
     anew = problem is None
-    calls = DirectCalls(adapters, root, watch, limit, anew, assignment.forbidden)
+    calls = DirectCalls(adapters, root, watch, limit, anew, assignment.forbidden, settings)
     bench = Bench(contract, calls, references, cases, SEED, InFull(), problem)
     return Home(bench, cases, calls, exercises, assignment.show_edits)
 
@@ -133,8 +135,10 @@ class DirectCalls:
         limit: Limit | None = None,
         imports_anew: bool = False,
         costs: Mapping[str, float] | None = None,
+        settings: OwnSettings | None = None,
     ) -> None:
         self.adapters = adapters
+        self.settings = settings or OwnSettings()
         self._costs = costs or {}
         self._imports_anew = imports_anew
         self._handed_on: _HandedOn | None = None
@@ -200,7 +204,10 @@ class DirectCalls:
         function = functions.get(call.adapter, lambda: None)
         function = self._keeping_raised(function) if self.keeps_raised else function
         arrived = self._decoder.call(received(self._encoder.frame(call)))
-        answer = self._limit.call(lambda: perform(function, arrived, self._root, functions, living))
+        with self.settings.in_force():
+            answer = self._limit.call(
+                lambda: perform(function, arrived, self._root, functions, living)
+            )
         if answer.raised is not None:
             _give_way(answer.raised)
         return answer

@@ -310,11 +310,15 @@ class Reasons:
         """Provides calls of the reimported copy; if there is none, of the student's functions."""
         if self._bench is None:
             with quietly():
-                yield DirectCalls(self._home.calls.adapters, self._root, limit=self._limit)
+                own = self._home.calls
+                yield DirectCalls(
+                    own.adapters, self._root, limit=self._limit, settings=own.settings
+                )
             return
         functions = SimpleNamespace(**self._bench.functions)
+        settings = self._bench.settings
         with self._bench.in_place():
-            yield DirectCalls(functions, self._root, limit=self._limit)
+            yield DirectCalls(functions, self._root, limit=self._limit, settings=settings)
 
     def _compared(self, exercise: str) -> StepComparison | None:
         if self._comparisons >= MOST_COMPARED:

@@ -8,9 +8,52 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+import torch
 
 from grader.core.names import is_adapter
 from grader.worker.observing.lines import OwnLines
+
+
+def _use_device(device: torch.device) -> None:
+    # A default device that is set explicitly costs time in every call of torch.
+    torch.set_default_device(None if device.type == "cpu" else device)
+
+
+# Settings of torch on which the tests' own tensors depend: how to read and to set each.
+_SETTINGS: Sequence[tuple[Callable[[], Any], Callable[[Any], object]]] = (
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.get_default_device, _use_device),
+    (torch.is_grad_enabled, torch.set_grad_enabled),
+)
+
+
+class OwnSettings:
+    """The settings of torch that a student's code makes; they hold only while that code runs.
+
+    In class the tests run in another process.
+    """
+
+    def __init__(self) -> None:
+        self._own: list[object] = []
+
+    @contextlib.contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Makes the settings hold, and keeps those that the code leaves."""
+        before = [read() for read, _ in _SETTINGS]
+        _set(self._own or before)
+        try:
+            yield
+        finally:
+            self._own = [read() for read, _ in _SETTINGS]
+            _set(before)
+
+
+def _set(values: Sequence[object]) -> None:
+    for (read, write), value in zip(_SETTINGS, values, strict=True):
+        if read() != value:
+            write(value)
 
 
 class CannotCopy(Exception):
@@ -32,7 +75,8 @@ class Reimport:
         self._copies: dict[str, ModuleType] = {}
         # The modules that are not the student's, among a thousand others: each is asked once.
         self._others: dict[str, ModuleType] = {}
-        with self.in_place():
+        self.settings = OwnSettings()
+        with self.in_place(), self.settings.in_force():
             try:
                 adapters = importlib.import_module("adapters")
             except KeyboardInterrupt:

@@ -166,7 +166,9 @@ class HomeBench:
         with quietly():
             self._copy = Reimport(root)
             self.functions, modules = self._copy.functions, self._copy.modules
-            self._trying = Trying(self.functions, root, modules, own_time)
+            self.settings = self._copy.settings
+            with self.settings.in_force():
+                self._trying = Trying(self.functions, root, modules, own_time)
         slips, contract = load_slips(root), root / CONTRACT
         self.sources = EditableSources.of(root, self._copy.files, slips, contract)
         if any(_CRASHING in text for text in self.sources.texts.values()):
@@ -195,7 +197,7 @@ class HomeBench:
         arrived = decode(received(encode_trials(trials)), trusted=True)
         began = own_time()
         try:
-            with self.in_place():
+            with self.in_place(), self.settings.in_force():
                 return self._trying.perform(trials_in(*arrived))
         finally:
             self.seconds += own_time() - began

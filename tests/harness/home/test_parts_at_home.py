@@ -20,6 +20,7 @@ from grader.core.points import CourseWorth
 from grader.core.verdict import Aspect, Diagnosis, Status
 from grader.core.wire.calls import Call
 from grader.explain.mistakes.prediction import Numbers, row_of
+from grader.home.bench import DirectCalls
 from grader.home.causes import CUT_SHORT, FrozenMistakes, Reasons
 from grader.home.failure import Failure
 from grader.home.plugin import Greeting
@@ -238,6 +239,41 @@ def test_a_second_import_shares_no_state_with_the_first(own_modules: Path) -> No
     assert adapters.run_x(3) == 1
     with copy.in_place():
         assert copy.functions["run_x"](4) == 3
+
+
+MAKES_SETTINGS = """\
+import torch
+
+torch.set_default_dtype(torch.float64)
+torch.set_default_device("meta")
+torch.set_grad_enabled(False)
+
+
+def run_x(dtype):
+    torch.set_default_dtype(getattr(torch, dtype))
+    return [str(torch.get_default_dtype()), str(torch.ones(1).device), torch.is_grad_enabled()]
+"""
+
+
+def test_torchs_settings_of_a_student_do_not_reach_the_tests(own_modules: Path) -> None:
+    """In class the tests run in another process; an exception does not leave the settings."""
+    (own_modules / "adapters.py").write_text(MAKES_SETTINGS)
+
+    def of_the_tests() -> list[object]:
+        return [torch.get_default_dtype(), torch.ones(1).device, torch.is_grad_enabled()]
+
+    before = of_the_tests()
+    copy = Reimport(own_modules)
+    assert of_the_tests() == before
+    direct = DirectCalls(SimpleNamespace(**copy.functions), own_modules, settings=copy.settings)
+    with pytest.raises(ZeroDivisionError), copy.settings.in_force():
+        raise ZeroDivisionError
+    for dtype in ("float16", "float64"):
+        answer = direct(Call("run_x", {"dtype": dtype}))
+        assert answer.value == [f"torch.{dtype}", "meta", False]
+        assert of_the_tests() == before
+    with copy.settings.in_force():
+        assert torch.get_default_dtype() is torch.float64
 
 
 def test_code_that_cannot_be_imported_again_is_not_copied(own_modules: Path) -> None:
