@@ -170,7 +170,9 @@ class CallWatch:
             self._classes[found] = name
             self._watch_class(found, name)
         elif callable(found):
-            setattr(owner, attribute, self._watched(found, name))
+            watched = self._watched(found, name)
+            _keep_scriptable(watched, found)
+            setattr(owner, attribute, watched)
 
     def _watch_class(self, kind: Any, name: str) -> None:
         """Watches the making of a class's objects, and calls of objects that were made earlier."""
@@ -227,3 +229,14 @@ def _loaded(name: str) -> object:
         return sys.modules.get(name)
     owner, _, attribute = name.rpartition(".")
     return getattr(_loaded(owner), attribute, None)
+
+
+def _keep_scriptable(watched: Any, function: Any) -> None:
+    """Registers a watched operator with TorchScript, which knows operators by identity."""
+    builtins: Any = torch.jit._builtins
+    operator = builtins._find_builtin(function)
+    if operator is not None:
+        builtins._register_builtin(watched, operator)
+    elif isinstance(function, FunctionType):
+        watched.__script_if_tracing_wrapper = True
+        watched.__original_fn = function
