@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from grader.cli.command_line import cli
 from grader.intake.client import survey
 from grader.intake.discovery import discover
-from grader.reports.package_needs import needs_in_words, needs_of
+from grader.reports.package_needs import needs_in_words
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.repositories.building import REPOSITORIES, build
 
@@ -57,7 +57,7 @@ def test_a_malformed_file_needs_no_package(tmp_path, text):
 def test_the_install_command_has_only_known_packages():
     """A name in an untrusted file is no reason to install the package of that name."""
     needs = {"sklearn": 3, "cv2": 1, "tqdm": 2, "json_tools": 1, "torch": 3, "adapters": 1}
-    said = list(needs_in_words(needs_of(needs, ["adapters"], lambda name: name == "torch")))
+    said = list(needs_in_words(needs, ["adapters"], lambda name: name == "torch"))
     assert said == [
         "not installed here: sklearn, which 3 submissions import",
         "not installed here: cv2, which 1 submission imports",

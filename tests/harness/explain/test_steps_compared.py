@@ -10,8 +10,8 @@ import torch
 
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.verdict import Aspect, Status
-from grader.core.wire.calls import Answer, Call
-from grader.core.wire.records import Line, Record
+from grader.core.wire.calls import Answer, Call, Record
+from grader.core.wire.records import Line
 from grader.explain.layouts import RESULT
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.step_comparison import (
