@@ -229,7 +229,7 @@ class Reasons:
             name: [*itertools.filterfalse(self._depends.holds, one.observations)]
             for name, one in self._reruns.items()
         }
-        self._findings = diagnose(self._known, seen)
+        self._findings = diagnose(self._known, seen, contradicts=self._contradicts)
         if self._bench is not None:
             asked = {
                 name: [one for one in own if not self._depends.holds(one.question)]
@@ -319,6 +319,11 @@ class Reasons:
         settings = self._bench.settings
         with self._bench.in_place():
             yield DirectCalls(functions, self._root, limit=self._limit, settings=settings)
+
+    def _contradicts(self, exercise: str, mistake: str) -> bool:
+        """Returns whether state that earlier calls left speaks against a mistake."""
+        observed = self._reruns[exercise].observations
+        return self._depends.contradicts(self._known, mistake, observed)
 
     def _compared(self, exercise: str) -> StepComparison | None:
         if self._comparisons >= MOST_COMPARED:

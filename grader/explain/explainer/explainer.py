@@ -35,7 +35,7 @@ from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right, wrong_cases
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import RepairedExercise
-from grader.explain.repair.earlier_calls import Dependence
+from grader.explain.repair.earlier_calls import Dependence, stays_apart
 from grader.explain.repair.exercises import Proved
 from grader.explain.repair.questions import CheckedCall, is_of_kind, that_raised
 from grader.explain.step_comparison import StepComparison, compare_steps
@@ -135,7 +135,10 @@ class Explainer:
             for name, own in self._answers(statuses, seen).items()
         }
 
-        findings = diagnose(self._mistakes, answers, deadline)
+        def contradicts(exercise: str, mistake: str) -> bool:
+            return depends.contradicts(self._mistakes, mistake, answers[exercise])
+
+        findings = diagnose(self._mistakes, answers, deadline, contradicts)
         named = {test: self._named(test, own, findings) for test, own in told.items()}
         named = {test: _depending(test, own, depends) for test, own in named.items()}
         words = replace(words, tests=named, wrong=self._nameless(answers, findings))
@@ -220,7 +223,8 @@ class Explainer:
             for one in asked:
                 if not one.right:
                     wrong.pop(one.exercise, None)
-        others = {*itertools.chain(*wrong.values())}
+        apart = {one.question.test for one in asked if stays_apart(one)}
+        others = {*itertools.chain(*wrong.values())} - apart
         if not others:
             return depends, {}
         # A test that passed may fail now, because of those calls alone.

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -47,24 +47,26 @@ def diagnose(
     catalogue: Catalogue,
     observations: Mapping[str, Sequence[Observation]],
     deadline: Deadline = NEVER,
+    contradicts: Callable[[str, str], bool] = lambda _exercise, _mistake: False,
 ) -> dict[str, Finding]:
     """Returns, by exercise, the one mistake that explains its answers, where there is one.
 
     A mistake found in one exercise helps to decide answers that are ambiguous by themselves. If
     several exercises show the same mistake, it is explained in the first one, and the others refer
-    to it. Exercises that miss the deadline are left out.
+    to it. Exercises that miss the deadline are left out. So are findings that other evidence
+    `contradicts`.
     """
     found: dict[str, Finding] = {}
     with contextlib.suppress(TooLate):
         for exercise, seen in deadline.each(observations.items()):
             named = {finding.diagnosis.mistake for finding in found.values()}
             finding = _finding(catalogue, seen, named, deadline)
-            if finding is not None:
+            if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
                 found[exercise] = finding
         named = {finding.diagnosis.mistake for finding in found.values()}
         for exercise in [name for name in observations if name not in found] if named else ():
             finding = _found_again(catalogue, observations[exercise], named, deadline)
-            if finding is not None:
+            if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
                 found[exercise] = finding
     return _at_the_root({name: found[name] for name in observations if name in found})
 

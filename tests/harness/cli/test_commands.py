@@ -98,8 +98,14 @@ def test_commands_that_need_no_torch_do_not_load_it():
         ("batch", "missing argument 'PATHS...'; see grader batch --help"),
         ("batch class", "missing option '--out'; see grader batch --help"),
         ("batch class --out notes.txt", "'notes.txt' is a file"),
-        ("batch class --out notes.txt/out", "a folder of yours with grader batch --out"),
-        ("batch class --out /proc/nobody/out", "a folder of yours with grader batch --out"),
+        (
+            "batch class --out notes.txt/out",
+            "a folder of yours on a local disk with grader batch --out",
+        ),
+        (
+            "batch class --out /proc/nobody/out",
+            "a folder of yours on a local disk with grader batch --out",
+        ),
         ("batch class --out out --jobs 0", "0 is not in the range x>=1"),
         ("batch class --out out --timeout -1", "-1.0 is not in the range 0<x<="),
         ("batch class --out out --memory 1", "1 is not in the range x>=64"),

@@ -314,7 +314,7 @@ def test_a_message_names_no_folder_of_this_machine(grade):
     [
         (
             "def run_double(x):\n    return (x\n",
-            ["'(' was never closed", "return (x\n"],
+            ["'(' was never closed", "return (x"],
         ),
         ("def run_double(x):\nreturn x\n", ["IndentationError: expected an indented block"]),
         ("def run_double(x):\n    y = x\n\treturn y\n", ["TabError: inconsistent use of tabs"]),
