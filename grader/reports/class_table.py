@@ -41,7 +41,7 @@ def print_summary(
 
     A row is one line; with `details`, it shows several causes in full. Returns the class.
     """
-    names = _names(results, settling)
+    names = _names(results, settling, details)
     widest = min(max(map(cell_len, names.values()), default=0), _WIDEST_NAME)
     room = max(console.width - widest - _SCORE - _BETWEEN, 1)
     found, short = ClassData(), list[str]()
@@ -86,13 +86,16 @@ def _in_full() -> Table:
     return table
 
 
-def _names(results: Results, settling: Settling) -> dict[str, str]:
-    """Returns each submission's people, or its label if these are unknown or not unique."""
+def _names(results: Results, settling: Settling, labels: bool) -> dict[str, str]:
+    """Returns each submission's people, or its label if these are unknown or not unique.
+
+    With `labels`, each has its label, which holds the people and the submission's name.
+    """
     authors = {name: settling.handed_in.get(name, ()) for name in results.submissions()}
     names = {name: ", ".join(map(author_in_words, own)) for name, own in authors.items()}
     shared = Counter(names.values())
     return {
-        name: said if said and shared[said] == 1 else labelled(name, authors[name])
+        name: said if said and shared[said] == 1 and not labels else labelled(name, authors[name])
         for name, said in names.items()
     }
 

