@@ -21,7 +21,7 @@ from grader.core.verdict import Grade
 from grader.results.database import StoreError, connect, saying, value_of
 from grader.results.rows import (
     People,
-    Test,
+    StoredTest,
     grade_of,
     line_of,
     tests_of,
@@ -171,12 +171,14 @@ class Results:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _suites(database: sqlite3.Connection) -> dict[int, list[Test]]:
+def _suites(database: sqlite3.Connection) -> dict[int, list[StoredTest]]:
     rows = database.execute("SELECT number, tests FROM suite")
     return {number: tests_of(tests) for number, tests in rows}
 
 
-def _grade(suites: Mapping[int, list[Test]], row: Sequence[Any], whole: bool = False) -> Grade:
+def _grade(
+    suites: Mapping[int, list[StoredTest]], row: Sequence[Any], whole: bool = False
+) -> Grade:
     suite, text, unexplained, words, named, evidence = row
     grade = grade_of(text, suites[suite])
     if words is not None:

@@ -46,7 +46,7 @@ def line_of(grade: Grade) -> str:
     return _BREAKS_LINES.sub(lambda c: f"\\u{ord(c[0]):04x}", _LINES.encode(grade.as_json()))
 
 
-class Test(NamedTuple):
+class StoredTest(NamedTuple):
     """The part of a verdict that all submissions share."""
 
     id: str
@@ -59,7 +59,7 @@ class Test(NamedTuple):
 def stored_tests(grade: Grade) -> str:
     """Returns the tests of a grade, which most submissions of a class share."""
     return stored(
-        [Test(t.id, t.exercise, t.aspect, t.max_score, t.visibility) for t in grade.tests]
+        [StoredTest(t.id, t.exercise, t.aspect, t.max_score, t.visibility) for t in grade.tests]
     )
 
 
@@ -74,20 +74,22 @@ def stored_words(words: Words) -> str:
     return stored(replace(words, evidence=Evidence()).as_json())
 
 
-def tests_of(text: str) -> list[Test]:
+def tests_of(text: str) -> list[StoredTest]:
     """Returns the tests that `stored_tests` wrote."""
     rows = json.loads(text)
-    return [Test(t, name, Aspect(a), most, Visibility(shown)) for t, name, a, most, shown in rows]
+    return [
+        StoredTest(t, name, Aspect(a), most, Visibility(shown)) for t, name, a, most, shown in rows
+    ]
 
 
-def grade_of(text: str, tests: Sequence[Test]) -> Grade:
+def grade_of(text: str, tests: Sequence[StoredTest]) -> Grade:
     """Returns the grade that `stored_grade` wrote."""
     row = json.loads(text)
     verdicts = tuple(map(_verdict, tests, row.pop("tests")))
     return replace(Grade.from_json({**row, "tests": ()}), tests=verdicts)
 
 
-def _verdict(test: Test, row: Sequence[Any]) -> Verdict:
+def _verdict(test: StoredTest, row: Sequence[Any]) -> Verdict:
     """Returns a verdict; `PlainData` takes longer, and each submission has hundreds."""
     test_id, exercise, aspect, max_score, visibility = test
     status, score, duration, message, measured = row

@@ -15,7 +15,7 @@ from grader.cli.options import REPORT, RESULTS
 from grader.core.names import several
 from grader.core.text import quantity
 from grader.results.anonymous import AnonymousResults
-from grader.results.decisions.decision import BadDecisions, ClassList, Kind, UnknownName
+from grader.results.decisions.decision import BadDecisions, ClassList, DecisionKind, UnknownName
 from grader.results.decisions.file import (
     NAME,
     append_decision,
@@ -97,10 +97,10 @@ def points(folder: Path, /, what: tuple[str, ...], number: str, **told: Any) -> 
         raise click.UsageError(said) from None
     key = "by" if number[:1] in "+-−" else "to"
     told[key] = int(amount) if amount.is_integer() else amount
-    _write(folder, Kind.POINTS, what[0] if what else None, **told)
+    _write(folder, DecisionKind.POINTS, what[0] if what else None, **told)
 
 
-def _add(kind: Kind, short_help: str, text: str, *parameters: _Parameter) -> None:
+def _add(kind: DecisionKind, short_help: str, text: str, *parameters: _Parameter) -> None:
     """Adds a command that writes its parameters into a table of a kind."""
 
     def write(folder: Path, /, **told: Any) -> None:
@@ -114,7 +114,7 @@ def _add(kind: Kind, short_help: str, text: str, *parameters: _Parameter) -> Non
 
 
 _add(
-    Kind.COMMENT,
+    DecisionKind.COMMENT,
     "A comment for a student.",
     """Writes TEXT into the feedback of PERSON.
 
@@ -125,7 +125,7 @@ _add(
     *(_PERSON, click.argument("text"), _BY),
 )
 _add(
-    Kind.EXCUSED,
+    DecisionKind.EXCUSED,
     "Excuse somebody.",
     """Excuses PERSON from an exercise, or from everything.
 
@@ -139,7 +139,7 @@ _add(
     *(_PERSON, click.argument("exercise", required=False), *_TELLABLE),
 )
 _add(
-    Kind.EXTENSION,
+    DecisionKind.EXTENSION,
     "More time for somebody.",
     """Gives PERSON more time, and with PERSON the whole group.
 
@@ -154,7 +154,7 @@ _add(
     *_TELLABLE,
 )
 _add(
-    Kind.TAKEN_OUT,
+    DecisionKind.TAKEN_OUT,
     "Take a test or exercise out for everybody.",
     """Takes a test or an exercise out for everybody.
 
@@ -167,7 +167,7 @@ _add(
     *(_PART, *_TOLD),
 )
 _add(
-    Kind.BONUS,
+    DecisionKind.BONUS,
     "Make a test or exercise a bonus.",
     """Makes a test or an exercise a bonus: its points are added for people who earn them.
 
@@ -178,7 +178,7 @@ _add(
     *(_PART, *_TOLD),
 )
 _add(
-    Kind.TAKEN_INSTEAD,
+    DecisionKind.TAKEN_INSTEAD,
     "Which submission counts.",
     """Gives PERSON the grade of a SUBMISSION in place of any other.
 
@@ -189,7 +189,7 @@ _add(
     *(_PERSON, _SUBMISSION, *_NOTED),
 )
 _add(
-    Kind.WHOSE,
+    DecisionKind.WHOSE,
     "Say whose a submission is.",
     """Says that a SUBMISSION is PERSON's, even if another person seems to have handed it in.
 
@@ -204,7 +204,7 @@ _add(
     *(_SUBMISSION, _PERSON, *_NOTED),
 )
 _add(
-    Kind.LATE_DAYS,
+    DecisionKind.LATE_DAYS,
     "How many late days are left.",
     """Sets the number of late days that PERSON has left.
 
@@ -215,7 +215,7 @@ _add(
     *(_PERSON, click.argument("left", type=click.IntRange(0)), *_NOTED),
 )
 _add(
-    Kind.HANDED_IN,
+    DecisionKind.HANDED_IN,
     "When somebody handed in.",
     """Says when PERSON handed in, if the platform does not say or another time counts.
 
@@ -243,7 +243,7 @@ def times(folder: Path, table: Path, who: str | None) -> None:
     decisions.
     """
     place = os.path.relpath(table.resolve(), folder.resolve())
-    _write(folder, Kind.TIMES, who=who, table=place)
+    _write(folder, DecisionKind.TIMES, who=who, table=place)
 
 
 @decide.command("list", short_help="List the decisions and their effects.")
@@ -301,7 +301,7 @@ def _part(known: ClassList, what: str) -> dict[str, str]:
 
 
 def _write(
-    folder: Path, kind: Kind, what: str | None = None, who: str | None = None, **table: Any
+    folder: Path, kind: DecisionKind, what: str | None = None, who: str | None = None, **table: Any
 ) -> None:
     """Writes a decision with these keys, except those that are None; `what` is a test or exercise.
 

@@ -26,7 +26,7 @@ class BadDecisions(Refusal):
     """Decisions that cannot be used; the text has a line for each fault in the file."""
 
 
-class Kind(enum.StrEnum):
+class DecisionKind(enum.StrEnum):
     """The kinds of decisions, by the names of their tables."""
 
     POINTS = "points"
@@ -61,7 +61,7 @@ class Decision:
     `whom`, in the exercise `target`, or in some of its `tests`.
     """
 
-    kind: Kind
+    kind: DecisionKind
     file: str
     line: int
     reason: str = ""

@@ -26,7 +26,7 @@ from grader.core.late_rule import YEARS
 from grader.core.names import meant
 from grader.core.points import hundredths
 from grader.core.text import toml_value
-from grader.results.decisions.decision import BadDecisions, Decision, Kind
+from grader.results.decisions.decision import BadDecisions, Decision, DecisionKind
 
 _COMMON_KEYS = ("reason", "who", "when")
 _LONGEST = 80
@@ -53,17 +53,17 @@ class TableForm:
 
 
 FORMS: Mapping[str, TableForm] = {
-    Kind.POINTS: TableForm(("person", "reason"), ("to", "by"), ("test", "exercise")),
-    Kind.COMMENT: TableForm(("person", "text")),
-    Kind.EXCUSED: TableForm(("person",), at_most_one=("exercise",)),
-    Kind.EXTENSION: TableForm(("person",), ("until", "days")),
-    Kind.TAKEN_OUT: TableForm(("reason",), ("test", "exercise")),
-    Kind.BONUS: TableForm(("reason",), ("test", "exercise")),
-    Kind.TAKEN_INSTEAD: TableForm(("person", "submission")),
-    Kind.WHOSE: TableForm(("submission", "person")),
-    Kind.LATE_DAYS: TableForm(("person", "left")),
-    Kind.HANDED_IN: TableForm(("person", "at")),
-    Kind.TIMES: TableForm(("table",)),
+    DecisionKind.POINTS: TableForm(("person", "reason"), ("to", "by"), ("test", "exercise")),
+    DecisionKind.COMMENT: TableForm(("person", "text")),
+    DecisionKind.EXCUSED: TableForm(("person",), at_most_one=("exercise",)),
+    DecisionKind.EXTENSION: TableForm(("person",), ("until", "days")),
+    DecisionKind.TAKEN_OUT: TableForm(("reason",), ("test", "exercise")),
+    DecisionKind.BONUS: TableForm(("reason",), ("test", "exercise")),
+    DecisionKind.TAKEN_INSTEAD: TableForm(("person", "submission")),
+    DecisionKind.WHOSE: TableForm(("submission", "person")),
+    DecisionKind.LATE_DAYS: TableForm(("person", "left")),
+    DecisionKind.HANDED_IN: TableForm(("person", "at")),
+    DecisionKind.TIMES: TableForm(("table",)),
 }
 
 
@@ -73,7 +73,7 @@ def decision_of(kind: str, table: Mapping[str, Any], file: str, line: int) -> De
     for key in ("to", "by"):
         if key in fields:
             fields[key] = hundredths(fields[key])
-    return Decision(kind=Kind(kind), file=file, line=line, **fields)
+    return Decision(kind=DecisionKind(kind), file=file, line=line, **fields)
 
 
 def complaints(kind: str, table: Mapping[str, Any]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from grader.results.decisions.decision import (
     BadDecisions,
     ClassList,
     Decision,
-    Kind,
+    DecisionKind,
     UnknownName,
     Whom,
 )
@@ -201,7 +201,7 @@ def aim(decision: Decision, known: ClassList) -> Iterator[Decision]:
         UnknownName: if the decision names something that is not in the class.
     """
     whom = known.whom(decision.person) if decision.person else Whom()
-    if decision.person and whom == Whom() and decision.kind is not Kind.POINTS:
+    if decision.person and whom == Whom() and decision.kind is not DecisionKind.POINTS:
         raise UnknownName("only points are decided for everybody: name the person")
     if decision.submission:
         known.submission(decision.submission)
@@ -241,12 +241,12 @@ def _people(
     people = dict(handed_in)
     whose: dict[str, str] = {}
     instead: dict[Author, tuple[str, str]] = {}
-    both = (Kind.WHOSE, Kind.TAKEN_INSTEAD)
+    both = (DecisionKind.WHOSE, DecisionKind.TAKEN_INSTEAD)
     told = [decision for decision in decisions if decision.kind in both]
     for decision in sorted(told, key=lambda one: both.index(one.kind)):
         whom, taken = decision.whom, known.submission(decision.submission)
         moved = (whom.author,) if whom.author else handed_in[whom.submission or taken]
-        if decision.kind is Kind.WHOSE:
+        if decision.kind is DecisionKind.WHOSE:
             people[taken] = handed_in[taken] = moved
             whose[taken] = decision.source
             continue
@@ -275,7 +275,7 @@ def _times(
     """
     found: list[tuple[Whom, tuple[datetime.datetime, str]]] = []
     for one in decisions:
-        if one.kind is Kind.TIMES:
+        if one.kind is DecisionKind.TIMES:
             times_of_all, _ = read_times(results.folder / one.table, known)
             found += [(whom, (at, one.source)) for whom, at in times_of_all]
     found += [(one.whom, (one.at, one.source)) for one in decisions if one.at]

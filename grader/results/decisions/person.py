@@ -12,7 +12,7 @@ from grader.core.points import Gate, hundredths, points_of
 from grader.core.submission import Author
 from grader.core.text import quantity
 from grader.core.verdict import Aspect, Grade, GradeStatus, Status, Verdict, by_exercise
-from grader.results.decisions.decision import Decision, Kind, Whom
+from grader.results.decisions.decision import Decision, DecisionKind, Whom
 from grader.results.decisions.settlement import (
     RULE,
     ChangeKind,
@@ -185,11 +185,11 @@ class PersonsPoints:
                 self._add(ChangeKind.CARRIED, name, more, said, CARRY_OVER, is_full)
 
     def _take_out(self) -> None:
-        for decision in self._of(Kind.TAKEN_OUT, Kind.BONUS):
+        for decision in self._of(DecisionKind.TAKEN_OUT, DecisionKind.BONUS):
             if (exercise := self._exercises.get(decision.target)) is None:
                 continue
             tests = decision.tests & exercise.ids if decision.tests else exercise.ids
-            is_bonus = decision.kind is Kind.BONUS
+            is_bonus = decision.kind is DecisionKind.BONUS
             left = exercise.take_out(tests, is_bonus)
             what = "" if tests == exercise.ids else f"{quantity(len(tests), 'test')} "
             said = f"{what}made a bonus" if is_bonus else f"{what}taken out"
@@ -197,7 +197,7 @@ class PersonsPoints:
             self._set(ChangeKind.TAKEN_OUT, left, why, decision)
 
     def _decide_parts(self) -> None:
-        for decision in self._of(Kind.POINTS):
+        for decision in self._of(DecisionKind.POINTS):
             exercise = self._exercises.get(decision.target)
             if exercise is None or (decision.tests or exercise.ids) <= exercise.taken_out:
                 continue
@@ -209,13 +209,13 @@ class PersonsPoints:
 
     def _excuse(self) -> bool:
         """Sets excused exercises to the others' proportion; returns whether all are excused."""
-        excused = {one.target for one in self._of(Kind.EXCUSED)}
+        excused = {one.target for one in self._of(DecisionKind.EXCUSED)}
         others = [one for name, one in self._exercises.items() if name not in excused]
         possible = sum(one.worth for one in others)
         reached = sum(one.points for one in others)
         # Without an exercise that counts, nothing gives the excused ones a proportion.
         everything = not excused.isdisjoint(self._exercises) and not possible
-        for decision in self._of(Kind.EXCUSED):
+        for decision in self._of(DecisionKind.EXCUSED):
             if not decision.target:
                 everything = True
                 said = f"excused{decision.because}"
@@ -243,7 +243,7 @@ class PersonsPoints:
         return late
 
     def _decide_the_whole(self) -> None:
-        for decision in self._of(Kind.POINTS):
+        for decision in self._of(DecisionKind.POINTS):
             if decision.target:
                 continue
             now = self._whole + sum(each.points for each in self._exercises.values())
@@ -252,7 +252,7 @@ class PersonsPoints:
             why = decision.reason + _more_than(left, now, possible)
             self._add(ChangeKind.DECIDED, None, max(left, 0) - now, why, decision.source)
 
-    def _of(self, *kinds: Kind) -> Iterator[Decision]:
+    def _of(self, *kinds: DecisionKind) -> Iterator[Decision]:
         return self._settling.of(self._grade.submission, self._person, *kinds)
 
     def _set(self, kind: ChangeKind, left: int, sentence: str, decision: Decision) -> None:

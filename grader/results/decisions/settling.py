@@ -14,7 +14,7 @@ from grader.core.names import natural_order
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.verdict import Grade
-from grader.results.decisions.decision import Decision, Kind, ways_to_mean
+from grader.results.decisions.decision import Decision, DecisionKind, ways_to_mean
 from grader.results.decisions.file import FORMS
 from grader.results.decisions.person import PersonsPoints
 from grader.results.decisions.settlement import ChangeKind, LateAllowance, Settlement, in_words
@@ -69,20 +69,22 @@ class Settling:
             )
         return tuple(settled.values())
 
-    def of(self, submission: str, person: Author, *kinds: Kind) -> Iterator[Decision]:
+    def of(self, submission: str, person: Author, *kinds: DecisionKind) -> Iterator[Decision]:
         """Yields the decisions about a person, of some kinds or of all."""
         about = {*ways_to_mean(submission, person)}
         for one in self.decisions:
-            if one.kind in (kinds or Kind) and one.whom in about:
+            if one.kind in (kinds or DecisionKind) and one.whom in about:
                 yield one
 
     def allowance(self, submission: str, person: Author) -> LateAllowance:
         """Returns a person's late allowance; an extension of one member is the whole group's."""
         group = (person, *self.people.get(submission, ()))
-        extensions = [one for own in group for one in self.of(submission, own, Kind.EXTENSION)]
+        extensions = [
+            one for own in group for one in self.of(submission, own, DecisionKind.EXTENSION)
+        ]
         moments = [one.until for one in extensions if one.until is not None]
         local = self.rule.local if self.rule else _with_some_zone
-        left = [one.left for one in self.of(submission, person, Kind.LATE_DAYS)]
+        left = [one.left for one in self.of(submission, person, DecisionKind.LATE_DAYS)]
         return LateAllowance(
             until=max(moments, key=local, default=None),
             more_days=max((one.days or 0 for one in extensions), default=0),
@@ -92,12 +94,12 @@ class Settling:
 
     def excused(self, person: Author) -> str:
         """Returns why a person without a submission is excused, with the source; "" if not."""
-        found = (one for one in self.of("", person, Kind.EXCUSED) if not one.target)
+        found = (one for one in self.of("", person, DecisionKind.EXCUSED) if not one.target)
         return "; ".join(f"excused: {one.reason or '-'} ({one.source})" for one in found)
 
     def comments(self, submission: str, person: Author) -> tuple[str, ...]:
         """Returns the comments for a person."""
-        return tuple(one.text for one in self.of(submission, person, Kind.COMMENT))
+        return tuple(one.text for one in self.of(submission, person, DecisionKind.COMMENT))
 
 
 def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
@@ -106,7 +108,7 @@ def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
 
 _LISTED = 6
 # Kinds that matter to a person's points only if something was late.
-_OF_A_HAND_IN = (Kind.TAKEN_INSTEAD, Kind.WHOSE, Kind.TIMES)
+_OF_A_HAND_IN = (DecisionKind.TAKEN_INSTEAD, DecisionKind.WHOSE, DecisionKind.TIMES)
 
 
 @dataclass(slots=True)
@@ -139,12 +141,12 @@ def effects(results: Results, settling: Settling) -> list[Effect]:
     for one in settling.decisions:
         effect = found.setdefault(one.source, Effect(one))
         who = one.whom.author.called if one.whom.author else one.person
-        if one.source in counting and one.kind is Kind.TAKEN_INSTEAD:
+        if one.source in counting and one.kind is DecisionKind.TAKEN_INSTEAD:
             effect.lines = [f"{who}: gets the grade of {one.submission} and of no other"]
-        if one.source in counting and one.kind is Kind.WHOSE:
+        if one.source in counting and one.kind is DecisionKind.WHOSE:
             effect.lines = [f"{who}: handed in {one.submission}"]
     for person in settling.absentees:
-        for decision in settling.of("", person, Kind.EXCUSED):
+        for decision in settling.of("", person, DecisionKind.EXCUSED):
             found[decision.source].lines.append(f"{person.called}: excused, handed in nothing")
     for grade in results.grades() if found else ():
         for own in settling.settle(grade):
@@ -162,7 +164,7 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
     silent = own.sources | ({own.timed_by} if own.timed_by else set())
     for source in sorted(silent - {change.source for change in own.changes}):
         effect = found[source]
-        if effect.decision.kind is Kind.COMMENT:
+        if effect.decision.kind is DecisionKind.COMMENT:
             effect.lines.append(f"{who}: reads it")
         elif own.late or effect.decision.kind not in _OF_A_HAND_IN:
             effect.lines.append(f"{who}: {final}")

@@ -17,7 +17,13 @@ import pytest
 
 from grader.core.submission import Author
 from grader.results.anonymous import numbered
-from grader.results.decisions.decision import BadDecisions, ClassList, Kind, UnknownName, Whom
+from grader.results.decisions.decision import (
+    BadDecisions,
+    ClassList,
+    DecisionKind,
+    UnknownName,
+    Whom,
+)
 from grader.results.decisions.file import FORMS, append_decision, read_decisions, remove_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import effects
@@ -68,7 +74,7 @@ def a_class(folder: Path):
 def test_a_handwritten_decision_is_read_with_its_line(tmp_path: Path) -> None:
     """Reports name the line, so that a reader finds the decision at once."""
     points, excused = read_decisions(write_decisions(tmp_path, HAND_WRITTEN))
-    assert (points.kind, excused.kind) == (Kind.POINTS, Kind.EXCUSED)
+    assert (points.kind, excused.kind) == (DecisionKind.POINTS, DecisionKind.EXCUSED)
     assert (points.person, points.to, points.source) == ("alice", 250, "decisions.toml:3")
     assert excused.source == "decisions.toml:12"
 
@@ -224,7 +230,7 @@ def test_a_comment_with_any_text_is_read_back_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "decisions.toml"
     texts = ['"', "a\nb", "\\u00e9 \\", "'''", '"""', "[[points]]", "é 名 😀", "\t\x7f", "# no"]
     lines = [append_decision(file, "comment", {"person": "a", "text": text}) for text in texts]
-    found = [one for one in read_decisions(file) if one.kind is Kind.COMMENT]
+    found = [one for one in read_decisions(file) if one.kind is DecisionKind.COMMENT]
     assert [(one.line, one.text) for one in found] == [*zip(lines, texts, strict=True)]
 
 
@@ -275,7 +281,9 @@ def test_decisions_that_are_written_at_once_are_all_kept(tmp_path: Path) -> None
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(decide, range(4)))
-    said = {decision.text for decision in read_decisions(file) if decision.kind is Kind.COMMENT}
+    said = {
+        decision.text for decision in read_decisions(file) if decision.kind is DecisionKind.COMMENT
+    }
     assert said == {f"{who}.{number}" for who in range(4) for number in range(8)}
 
 
