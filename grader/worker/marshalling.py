@@ -7,6 +7,7 @@ torch's parameters, modules and optimizers, and files and folders in a folder of
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import math
 import os
@@ -339,7 +340,9 @@ def _content(_shop: ScriptFiles, path: Path) -> bytes | str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return ABSENT
-    except OSError:
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
         return IRREGULAR
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
