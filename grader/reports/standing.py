@@ -94,7 +94,8 @@ def message_below(cause: Cause, longest: int = _LONGEST_TITLE) -> str:
 def extent(cause: Cause) -> str:
     """Returns the tests that a cause fails, the root's first.
 
-    For example: "13 tests of run_x; also fails run_y: 97 tests".
+    For example: "13 tests of run_x; also fails run_y: 97 tests". If the root shows no known
+    mistake, the first other exercise with one follows, with its explanation.
     """
     if cause.shown.status is Status.MISSING:
         return f"{several([*cause.exercises], shown=_NAMES)}: {quantity(len(cause.tests), 'test')}"
@@ -104,7 +105,11 @@ def extent(cause: Cause) -> str:
     if not others:
         return said
     others_of = quantity(len(cause.tests) - own, "test")
-    return f"{said}; also fails {several(others, shown=_NAMES)}: {others_of}"
+    said += f"; also fails {several(others, shown=_NAMES)}: {others_of}"
+    for name in others if cause.mistake is None else ():
+        if (mistake := cause.mistake_of(name)) is not None:
+            return f"{said}; in {one_line(name)}: {one_line(mistake.explanation, _LONGEST)}"
+    return said
 
 
 def cost(cause: Cause, scale: float = 1.0) -> str:

@@ -18,6 +18,7 @@ from grader.core.verdict import (
     Status,
     Verdict,
     Visibility,
+    Where,
 )
 from grader.reports.single import print_grade
 from grader.reports.standing import causes_of, feedback
@@ -53,6 +54,15 @@ def test_a_mistake_is_shown_in_full_only_at_its_first_exercise():
     assert f"{headline}\n  Hint: {MISTAKE.hint}" in text
     assert "1 test of run_one; also fails run_two: 1 test" in text
     assert AGAIN.explanation not in text
+
+
+def test_a_mistake_that_only_a_later_exercise_shows_is_told_with_that_exercise():
+    """The first exercise has the same line, and too few cases to name the mistake."""
+    where = Where("heads.py", 19, None)
+    unnamed = failed("run_one", Aspect.VALUES)._replace(where=where)
+    text = printed([unnamed, failed("run_two", Aspect.VALUES, MISTAKE)._replace(where=where)])
+    told = "also fails run_two: 1 test; in run_two: Your scores are not scaled"
+    assert told in " ".join(text.split())
 
 
 def test_gradients_of_wrong_values_are_counted_in_the_same_cause():

@@ -88,13 +88,13 @@ def test_every_attempt_of_another_user_ends_as_it_must(name):
 
 
 @pytest.mark.slow
-def test_the_doctor_prints_a_table_of_layers_and_attempts(grader, examination):
+def test_the_doctor_lists_layers_and_attempts(grader, examination):
     """The exit code says whether untrusted code may be graded here."""
     done = grader("doctor")
     assert done.returncode == (0 if examination.holds else 1), done.stdout + done.stderr
     for layer in ("filesystem", "identity", "memory", "network", "processes", "syscalls"):
         assert layer in done.stdout
-    assert re.search(r"read /etc/passwd\s+│ refused", done.stdout) or not examination.holds
+    assert re.search(r"read /etc/passwd +refused", done.stdout) or not examination.holds
 
 
 def test_every_grade_says_how_its_worker_was_confined(grader, tiny, tmp_path, examination):
