@@ -33,9 +33,6 @@ from grader.explain.mistakes.prediction import Catalogue
 from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 
-# Begins the line that lists the right steps of a test's call.
-_STEPS_TOLD = "Right so far: "
-
 
 def first_strange(records: Iterable[Record]) -> Line | None:
     """Returns the line at which the first NaN or positive infinity appears.
@@ -53,12 +50,13 @@ def first_strange(records: Iterable[Record]) -> Line | None:
     return None
 
 
-# Exercises of a submission: those that build on a wrong exercise are wrong in the same way.
+# The most exercises to compare for a submission. Further ones often repeat the mistake of these.
 MOST_COMPARED = 6
 # The most calls to look at for one with known steps.
 _MOST_LOOKED_AT = 6
 # The most calls whose first NaN or infinity is located: their lines may differ.
 _MOST_STRANGE = 6
+# The most steps that a message lists.
 _NAMED = 6
 # How many later values are checked for a step that is not scaled yet.
 _MOST_LATER = 3
@@ -134,7 +132,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
     named = "The result is wrong." if wrong == RESULT else said
     unseen = [step.name for step in before if not step.right]
     also = f" Not recognised before it: {_listed(unseen)}." if unseen else ""
-    return f"{_STEPS_TOLD}{_listed(right)}. {named}{also}"
+    return f"Right so far: {_listed(right)}. {named}{also}"
 
 
 def steps_seen(
@@ -147,9 +145,11 @@ def steps_seen(
 
     The first step after the last right one is wrong, if a value was seen that may be it. Unseen
     steps before it may be computed in another way, in blocks for example. `fixed` steps are equal
-    for every input, so they show that of fixed ones only. Returns nothing if no step before the
-    wrong one is right, or if none is wrong. If the wrong one is nearly right, rounding may be the
-    cause, and nothing is returned either. Doubtful and unseen steps are left out.
+    for every input: a right one does not show that steps before it are right, unless they are fixed
+    too. Doubtful and unseen steps are left out.
+
+    Returns nothing if no step before the wrong one is right, or if none is wrong. Returns nothing
+    either if the wrong one is nearly right, because rounding may be the cause.
 
     Raises:
         TooLate: if the deadline passes.
@@ -184,7 +184,7 @@ def _first_wrong(
 ) -> str | None:
     """Returns the first step that is not right, and that no later right step may build on.
 
-    Only `possible` steps were seen, right or wrong.
+    Only a `possible` step can be the wrong one: a value was seen that may be it.
     """
     for place, name in enumerate(names):
         later = (other for other in names[place:] if other in right)

@@ -36,7 +36,7 @@ class Environment:
         self._has_adapters = True
 
     def checked(self, raised: Raised, asked: bool = False) -> Raised:
-        """Returns the exception, which names a missing package only if that package is missing.
+        """Returns the exception; drops the package that it calls missing unless it really is.
 
         After the first call (`asked`), a package's name might reveal the call's inputs. From then
         on, `lacking` keeps only packages that the assignment lists.

@@ -49,7 +49,7 @@ class ProbeTrial:
 def _each(
     layer: str, most: int | None = None, needs: str = "", **attempts: str
 ) -> list[ProbeTrial]:
-    """Returns an attempt for each adapter, without `run_`, and its description."""
+    """Returns a trial for each keyword: the adapter's name without `run_`, and a description."""
     module = "reaching" if most is None else _TAKING
     return [
         ProbeTrial(layer, what, f"run_{name}", module, most, needs)

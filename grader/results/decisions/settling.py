@@ -23,16 +23,17 @@ from grader.results.results import Results
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """The settling of a class: all data that it needs of the class, except the grades.
+    """Settles the grades of a class; its fields are all other data that this takes.
 
     `people` are those that each submission counts for, or none if another one was taken instead.
     `handed_in` are those who handed it in, by the decisions, if they are known. `absentees` are
-    those of the class who handed in nothing, also if they only seemed to have. `marked` are the
-    submissions that a platform called late. `times` are the known times of handing in, and
-    `timed_by` the places of the decisions that set them. `taken` are the places of decisions that
-    say whose a submission is, or that it counts in place of another, if no later decision replaces
-    them. `unsure` says why the owner of some submissions is not certain, until a decision settles
-    it.
+    those of the class who handed in nothing: a submission that only seemed to be theirs does not
+    count. `marked` are the submissions that a platform called late. `times` are the known times of
+    handing in, and `timed_by` the places of the decisions that set them.
+
+    `taken` are the places of decisions that say whose a submission is, or that it counts in place
+    of another, if no later decision replaces them. `unsure` says why the owner of some submissions
+    is not certain, until a decision settles it.
     """
 
     decisions: tuple[Decision, ...]
@@ -128,7 +129,7 @@ class Effect:
         return f"{decision.kind}: {', '.join(parts)}{decision.because}{by}"
 
     def in_short(self) -> list[str]:
-        """Returns the first lines, and the number of further ones."""
+        """Returns the first lines, and a line that counts the others."""
         more = len(self.lines) - _LISTED
         short = [*self.lines[:_LISTED], *[f"and {more} more"] * (more > 0)]
         return short or ["changes nobody's points"]

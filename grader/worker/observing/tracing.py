@@ -76,9 +76,9 @@ class Tracer(Onlooker):
     def origin(self, result: object, what: Traced) -> Line | None:
         """Returns the line that gave a result its property `what`; None if it is not certain."""
         found = self._returned(result)
-        if not isinstance(result, torch.Tensor):
-            return None if found is None else found.line
         line = None if found is None else found.line
+        if not isinstance(result, torch.Tensor):
+            return line
         made = self._maker(result)
         if what is Traced.DTYPE and made is not None:
             line = self._operations[made].line
