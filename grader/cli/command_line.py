@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 import signal
@@ -122,6 +123,12 @@ def run() -> None:
         sys.exit(INTERRUPTED)
     except Refusal as refusal:
         click.echo(f"grader: {refusal}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        place = error.filename or "the output"
+        click.echo(f"grader: {place} cannot be written: {error.strerror}", err=True)
         sys.exit(2)
 
 

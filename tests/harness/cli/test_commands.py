@@ -67,6 +67,21 @@ def test_the_bare_command_prints_the_list_of_commands(grader):
     assert "Grade a class:" in done.stdout
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_output_on_a_full_disk_gets_one_sentence():
+    """No traceback: the remedy is outside of the grader."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "grader", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "grader: the output cannot be written: No space left on device\n"
+
+
 def test_the_version_option_prints_the_version(grader):
     """The option is `--version`, as in other programs."""
     assert grader("--version").stdout.startswith("grader, version ")
