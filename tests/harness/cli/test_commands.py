@@ -70,7 +70,7 @@ def test_the_bare_command_prints_the_list_of_commands(grader):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_output_on_a_full_disk_gets_one_sentence():
     """No traceback: the remedy is outside of the grader."""
-    with open("/dev/full", "wb") as full:
+    with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "grader", "--help"],
             stdout=full,
