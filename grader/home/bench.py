@@ -148,7 +148,7 @@ class DirectCalls:
         self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
         self._encoder, self._decoder = CallEncoder(), CallDecoder()
         self._noted: set[tuple[str, Use]] = set()
-        # What the last call raised, if a debugger asks for it.
+        # The exception of the last call, if a debugger asks for it.
         self.keeps_raised = False
         self.raised: BaseException | None = None
 

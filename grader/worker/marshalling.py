@@ -108,7 +108,7 @@ class _HandingOver:
             result = result.item()
             if not isinstance(result, bool | int | float | str | bytes | None):
                 return foreign(result)
-        # Of a class that inherits from a plain type, the plain value crosses.
+        # An object whose class inherits from a plain type crosses as the plain value.
         match result:
             case None | bool():
                 return result

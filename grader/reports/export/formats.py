@@ -58,8 +58,8 @@ def document(results: Results, settling: Settling) -> str:
 def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
     """Returns a line of `results.jsonl` with people and exercises; ungraded ones have no points.
 
-    Each `score` holds the tests' points, and each `final` the points after `changes`, of those
-    that are `possible` then; `max_score` are all points that the tests can give.
+    Each `score` holds the tests' points, out of `max_score`. Each `final` holds the points after
+    `changes`, out of those that are `possible` then.
     """
     fields = grade.as_json()
     del fields["schema"]

@@ -28,8 +28,8 @@ _NUMBERS = (bool, int, float, complex)
 _EXACT = {float: torch.float64, complex: torch.complex128}
 
 
-# The kernels of an operation, by three dispatch keys: the one at which a kernel is registered, the
-# one at which torch hands it out, and the one at which its watch takes its place.
+# The kernels of an operation, by three dispatch keys. A kernel is registered at the first, torch
+# hands it out at the second, and its watch takes its place at the third.
 _KERNELS = (
     *((key, key, key) for key in ("CPU", "CUDA", "QuantizedCPU", "NestedTensorCPU")),
     # Tensors of other layouts pass these keys, except in inference mode.
