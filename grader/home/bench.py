@@ -77,7 +77,7 @@ class Home:
         return CourseWorth(public, sum(map(hundredths, self.exercises.values())))
 
 
-def home_bench(root: Path, seconds: float | None = None) -> Home:
+def home_bench(root: Path, seconds: float | None) -> Home:
     """Returns the bench for tests that run in `root`.
 
     Public tests use frozen cases; other tests use the solutions, if those are there. A call may

@@ -117,7 +117,7 @@ _EXCUSED = "excused"
 Cell = str | float
 
 
-def csv_table(scores: ClassScores, by_exercise: bool = True, absent_zero: bool = False) -> str:
+def csv_table(scores: ClassScores, by_exercise: bool, absent_zero: bool) -> str:
     """Returns the CSV table: a row of maximum points, then the class, then the absentees.
 
     A group has a row for each of its members. Each kind of change that was made has a column.
