@@ -1,4 +1,4 @@
-"""The quality of tests: which ones separate submissions, and whether tolerances are sound."""
+"""The quality of tests: which ones may be faulty, and whether tolerances are sound."""
 
 from __future__ import annotations
 

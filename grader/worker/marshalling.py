@@ -1,7 +1,7 @@
 """Turns values from the judge into arguments of a submission, and its results into values.
 
 It also makes the objects that tests need beside a submission, and reads them afterwards. These are
-torch's parameters, modules and optimizers, and files and folders in a folder of their own.
+torch's parameters, modules and optimizers, and files in a folder of their own.
 """
 
 from __future__ import annotations

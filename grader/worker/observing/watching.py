@@ -1,8 +1,8 @@
 """Notices when a submission calls or returns a name that its assignment forbids.
 
 This is a rule of the course, not a matter of security: a submission can undo the watch. A name that
-is not loaded before the submission's import is not watched; the judge finds it in the source.
-Torch's operations are watched where they run, so that no other name hides one.
+is not loaded before the submission's import is not watched, and its use goes unnoticed. Torch's
+operations are watched where they run, so that no other name hides one.
 """
 
 from __future__ import annotations
