@@ -12,10 +12,10 @@ _SUFFIX = ".template"
 _HIDDEN = {"gitignore": ".gitignore"}
 
 
-def lay_out_assignment(folder: Path, name: str | None = None) -> str:
+def lay_out_assignment(folder: Path, name: str | None) -> str:
     """Writes an assignment called `name` into a new or empty folder, and returns its name.
 
-    The default name is that of the folder.
+    If it is None, the folder gives the name.
 
     Raises:
         BadAssignment: if the folder is in use or cannot be written, or the name cannot be printed.

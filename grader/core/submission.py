@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.core.text import PlainData
 
-# Columns of tables about people, in small letters and without punctuation. Of the ids, the first
+# Columns of tables about people, in small letters and without punctuation. The first of the ids
 # that a table has identifies its people: user names come last.
 ID_COLUMNS = (
     *("id", "userid", "canvasid", "canvasuserid", "identifier", "rosteridentifier", "sid"),

@@ -77,7 +77,7 @@ class Home:
         return CourseWorth(public, sum(map(hundredths, self.exercises.values())))
 
 
-def home_bench(root: Path, seconds: float | None = None) -> Home:
+def home_bench(root: Path, seconds: float | None) -> Home:
     """Returns the bench for tests that run in `root`.
 
     Public tests use frozen cases; other tests use the solutions, if those are there. A call may
@@ -148,7 +148,7 @@ class DirectCalls:
         self._living = Living(vars(adapters), watch.call) if watch else Living(vars(adapters))
         self._encoder, self._decoder = CallEncoder(), CallDecoder()
         self._noted: set[tuple[str, Use]] = set()
-        # What the last call raised, if a debugger asks for it.
+        # The exception of the last call, if a debugger asks for it.
         self.keeps_raised = False
         self.raised: BaseException | None = None
 

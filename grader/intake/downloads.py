@@ -164,7 +164,7 @@ class Download:
                 raise Unreadable(f"it cannot be unpacked: {error}") from error
 
 
-def downloads_at(path: Path, results: Path | None = None) -> Iterator[Download]:
+def downloads_at(path: Path, results: Path | None) -> Iterator[Download]:
     """Yields possible downloads at a given path: the path itself, and the folder that a zip holds.
 
     Items of a given folder are never downloads: each is a submission, under any name, except the

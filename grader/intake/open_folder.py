@@ -22,7 +22,7 @@ _BY_DESCRIPTOR = Path("/proc/self/fd")
 _LOOK_UP = getattr(os, "O_PATH", 0) if _BY_DESCRIPTOR.is_dir() else 0
 
 
-def _open_regular(path: str | os.PathLike[str], within: int | None = None) -> int:
+def _open_regular(path: str | os.PathLike[str], within: int | None) -> int:
     """Opens a regular file; the opened file is the checked one, even if names change meanwhile.
 
     Devices are refused before they are opened, because opening alone makes some of them act.

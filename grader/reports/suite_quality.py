@@ -1,4 +1,4 @@
-"""The quality of tests: which ones separate submissions, and whether tolerances are sound."""
+"""The quality of tests: which ones may be faulty, and whether tolerances are sound."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _TRIED = (Status.PASSED, Status.FAILED, Status.ERROR, Status.TIMEOUT, Status.CRA
 class ExerciseTests:
     """The outcomes of one exercise's tests in a class.
 
-    `failed` counts, by test, the submissions that fail it, of those that `tried` the exercise; a
-    test without a verdict on a submission, or not graded, counts as passed.
-    `only` counts, by test, the submissions that fail it and pass all others.
+    `failed` counts, by test, the submissions that fail it, among those that `tried` the exercise. A
+    test without a verdict on a submission, or not graded, counts as passed. `only` counts, by test,
+    the submissions that fail it and pass all others.
     """
 
     name: str

@@ -179,7 +179,8 @@ def _new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Grou
 def parents_v2(hierarchy: Hierarchy) -> Iterator[Path]:
     """Yields this process's own group and the groups around it that this process may divide.
 
-    Systemd keeps every group around a delegated unit for itself, and every group inside others.
+    Systemd keeps for itself every group around a delegated unit, and every group inside a unit that
+    is not delegated.
     """
     around = [hierarchy.own, *hierarchy.own.parents]
     within = around[: around.index(hierarchy.mount) + 1]

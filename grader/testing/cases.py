@@ -170,9 +170,9 @@ SLIPS = "slips.json"
 
 # A mistake is told from others by a few numbers of its answer.
 SAMPLE = 32
-# One row (see `predictions`) for the reference and each variant of each mistake, in the order of
-# the module's `mistakes`, by the number of the call in its test. Rows that are not there were not
-# computed.
+# Rows by the number of the call in its test. Each call has one row (see `predictions`) for the
+# reference, and one for each variant of each mistake, in the order of the module's `mistakes`. Rows
+# that are not there were not computed.
 Answers = dict[int, torch.Tensor]
 # The steps of the reference, by the number of the call.
 FrozenSteps = dict[int, dict[str, list[torch.Tensor]]]

@@ -28,7 +28,7 @@ from grader.worker.packages import Folders, Spec, make_room
 from grader.worker.performing import seed_generators
 from grader.worker.stubs import SilentFinder, StubFinder, find_versions_of
 
-# What every worker has loaded only because many submissions import it.
+# Packages that every worker has loaded only because many submissions import them.
 _WARM = ("beartype", "einops", "jaxtyping")
 _LONGEST_SOURCE = 60
 # Only `input()` raises an EOFError with this message.

@@ -1,7 +1,7 @@
 """Turns values from the judge into arguments of a submission, and its results into values.
 
 It also makes the objects that tests need beside a submission, and reads them afterwards. These are
-torch's parameters, modules and optimizers, and files and folders in a folder of their own.
+torch's parameters, modules and optimizers, and files in a folder of their own.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class _HandingOver:
             result = result.item()
             if not isinstance(result, bool | int | float | str | bytes | None):
                 return foreign(result)
-        # Of a class that inherits from a plain type, the plain value crosses.
+        # An object whose class inherits from a plain type crosses as the plain value.
         match result:
             case None | bool():
                 return result

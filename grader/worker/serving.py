@@ -123,8 +123,8 @@ def _answer(
 def _redirect(output: int) -> None:
     """Sends the submission's output to a descriptor, and gives it no input.
 
-    The streams are new: the old ones count as files with positions, which a pipe does not have, so
-    that a program could not put its own wrapper around them.
+    The streams are new. The old ones count as files with positions, which a pipe does not have: a
+    program could not put its own wrapper around them.
     """
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)

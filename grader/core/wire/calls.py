@@ -1,9 +1,9 @@
 """Calls and answers, which judge and worker exchange.
 
-A script (the steps before or after a call, see `scripts.py`) grows by a step or two at a time, so a
-call that extends the previous one crosses as its new steps alone. Both ends keep the last call. A
-frame depends on the earlier ones of its channel and on nothing else: a new worker gets the whole
-script.
+A script (see `scripts.py`) is the steps before or after a call. It grows by a step or two at a
+time, so a call that extends the previous one crosses as its new steps alone. Both ends keep the
+last call. A frame depends on the earlier ones of its channel and on nothing else: a new worker gets
+the whole script.
 """
 
 from __future__ import annotations
@@ -60,14 +60,15 @@ class Traced(enum.StrEnum):
 class Call:
     """One call of an adapter, and what to observe while it runs.
 
-    `wrt` names the arguments whose vector-Jacobian products with `cotangent` are returned, for one
-    `part` of a tuple, list or dict if given;
-    `device` is where the arguments are put, `default_device` whether new tensors go there too.
+    `wrt` names the arguments whose vector-Jacobian products with `cotangent` are returned. If
+    `part` is given, the products are those of one part of a tuple, list or dict. `device` is where
+    the arguments are put, `default_device` whether new tensors go there too.
+
     The steps `before` run first. The steps `then` run last, and the answer is that of the last
-    one. Without an `adapter` there are steps alone.
-    `trace` asks for the line of the submission that gave the result its type or dtype.
-    With `stays`, an answer of the submission's own class stays in the worker, even if the class
-    inherits from a tuple, list or dict.
+    one. Without an `adapter` there are steps alone. `trace` asks for the line of the submission
+    that gave the result its type or dtype. With `stays`, an answer of the submission's own class
+    stays in the worker, even if the class inherits from a tuple, list or dict.
+
     `frame` is the encoded call, if it was encoded before. `exercise` is the adapter that the test
     is about, if it calls another one; it does not cross.
     """

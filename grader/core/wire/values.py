@@ -130,7 +130,7 @@ def _parts(
     return name, shape, strides
 
 
-# Of one text, and of a whole value: collections may be nested.
+# Characters of one text, and of a whole value: collections may be nested.
 _LONGEST_WORDS, _LONGEST_VALUE = 60, 500
 _SHOWN = 4
 # A submission can return a set of any size.

@@ -229,7 +229,7 @@ class LostTests:
         return line.file, function_start(self._root, Where(line.file, line.line))
 
 
-def hang_told(said: str, line: Line, printed: Sequence[str] = (), is_known: bool = False) -> Told:
+def hang_told(said: str, line: Line, printed: Sequence[str], is_known: bool = False) -> Told:
     """Returns the words for a hang, the same as at home.
 
     If the judge `said` why the time limit was shorter, the words repeat that reason.

@@ -53,7 +53,7 @@ def diagnose(
 
     A mistake found in one exercise helps to decide answers that are ambiguous by themselves. If
     several exercises show the same mistake, it is explained in the first one, and the others refer
-    to it. Exercises that miss the deadline are left out. So are findings that other evidence
+    to it. Exercises that miss the deadline are left out, as are findings that other evidence
     `contradicts`.
     """
     found: dict[str, Finding] = {}

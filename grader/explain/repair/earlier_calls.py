@@ -14,7 +14,7 @@ from grader.explain.repair.search import NewBench, Workbench
 from grader.testing.handles.scripts import in_two_processes
 from grader.testing.outcome import Observation, Question
 
-# Of processor time, as a safety net only.
+# Seconds of processor time, as a safety net only.
 _SECONDS = 6.0
 # Calls in one frame.
 _MOST_TOGETHER = 64

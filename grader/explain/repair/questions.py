@@ -83,8 +83,8 @@ def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:
     """Returns at most `most` calls, one of each kind first, plain and small calls first.
 
     Calls differ in kind by flags, by omitted arguments, by the axes of size 1, and by positions
-    that count from 0. Broadcasting along such an axis hides mistakes that longer axes show. So do
-    positions that are the default.
+    that count from 0. Broadcasting along an axis of size 1, or positions that are the default, hide
+    mistakes that other calls show.
     """
     first: list[CheckedCall] = []
     others: list[CheckedCall] = []

@@ -143,15 +143,15 @@ class JobProcess:
     def end(self) -> int:
         """Hangs up, and waits for the job's end; returns the code of `Collector.release`."""
         os.close(self._order)
-        if not self._has_ended(_SECONDS_TO_END):
+        if not self._has_ended():
             self.kill()
-            self._has_ended(_SECONDS_TO_END)
+            self._has_ended()
         os.close(self.answer)
         return self._collector.release()
 
-    def _has_ended(self, seconds: float) -> bool:
-        """Returns whether the job hangs up within `seconds`; skips its answers."""
-        deadline = time.monotonic() + seconds
+    def _has_ended(self) -> bool:
+        """Returns whether the job hangs up in time; skips its answers."""
+        deadline = time.monotonic() + _SECONDS_TO_END
         while select.select([self.answer], [], [], max(0.0, deadline - time.monotonic()))[0]:
             if not os.read(self.answer, 1 << 20):
                 return True

@@ -115,9 +115,9 @@ class Located:
 def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
     """Finds the adapters at the top of a copy, or else in the folders nearest to the top.
 
-    Without such a file, takes the only notebook with adapters, the only file with adapters whose
-    name resembles theirs, or the only Python file if there are no folders. A folder that is all
-    that the top holds counts as the top.
+    Without such a file, takes the only notebook with adapters, or the only file with adapters whose
+    name resembles theirs. If there are no folders, the only Python file also counts. A folder that
+    is all that the top holds counts as the top.
 
     Raises:
         Unreadable: if there are no adapters, or several files could be meant.

@@ -58,8 +58,8 @@ def document(results: Results, settling: Settling) -> str:
 def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
     """Returns a line of `results.jsonl` with people and exercises; ungraded ones have no points.
 
-    Each `score` holds the tests' points, and each `final` the points after `changes`, of those
-    that are `possible` then; `max_score` are all points that the tests can give.
+    Each `score` holds the tests' points, out of `max_score`. Each `final` holds the points after
+    `changes`, out of those that are `possible` then.
     """
     fields = grade.as_json()
     del fields["schema"]
@@ -117,7 +117,7 @@ _EXCUSED = "excused"
 Cell = str | float
 
 
-def csv_table(scores: ClassScores, by_exercise: bool = True, absent_zero: bool = False) -> str:
+def csv_table(scores: ClassScores, by_exercise: bool, absent_zero: bool) -> str:
     """Returns the CSV table: a row of maximum points, then the class, then the absentees.
 
     A group has a row for each of its members. Each kind of change that was made has a column.

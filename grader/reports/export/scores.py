@@ -151,7 +151,7 @@ class Export:
     remarks: tuple[Remark, ...] = ()
 
 
-def remarks_on(scores: ClassScores, absent_zero: bool = False) -> tuple[Remark, ...]:
+def remarks_on(scores: ClassScores, absent_zero: bool) -> tuple[Remark, ...]:
     """Returns the remarks on a class that hold in every format."""
     absent = [described(person) for person in scores.absentees if person not in scores.excused]
     suites = {score.suite for score in scores.scores if score.total}

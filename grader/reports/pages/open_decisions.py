@@ -145,7 +145,7 @@ def _every_decision(
         ("exercise has" if len(lines := [*doubted(found)]) == 1 else "exercises have")
         + " tests that may be faulty",
         "Everyone fails them, or otherwise correct submissions do. If such a test is wrong, fix "
-        "it and run the batch again, which runs that test alone, or take it out.",
+        "it and run the batch again, or take it out.",
         command="grader decide RESULTS taken-out TEST --reason …",
         lines=tuple(lines),
         shown_by="grader report RESULTS --details",

@@ -74,7 +74,7 @@ def submission_page(
     causes = [] if unreadable or not grade.is_complete else graded.causes
     page = _PageEvidence(grade, evidence)
     told = [page.told(cause) for cause in causes]
-    # Of several causes that fail an exercise, the first one counts.
+    # If several causes fail an exercise, the first one counts.
     numbered = reversed([*enumerate(causes)])
     cause_of = {exercise: place for place, cause in numbered for exercise in cause.exercises}
     draws = any(each["drawings"] for each in told)

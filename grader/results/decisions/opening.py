@@ -235,7 +235,7 @@ def _people(
 
     The second value holds those who handed it in, though another submission may count for them. The
     third holds the places of the decisions that say both; a later decision replaces an earlier one.
-    Whose the submissions are is settled before any is taken instead.
+    Decisions on whose a submission is come before those on which submission counts.
     """
     handed_in = {name: authors.get(name) or (Author(name=name),) for name in known.submissions}
     people = dict(handed_in)

@@ -32,8 +32,8 @@ class Settling:
     handing in, and `timed_by` the places of the decisions that set them.
 
     `taken` are the places of decisions that say whose a submission is, or that it counts in place
-    of another, if no later decision replaces them. `unsure` says why the owner of some submissions
-    is not certain, until a decision settles it.
+    of another. Decisions that a later one replaces are left out. `unsure` says why the owner of
+    some submissions is not certain, until a decision settles it.
     """
 
     decisions: tuple[Decision, ...]

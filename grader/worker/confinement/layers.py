@@ -38,8 +38,8 @@ _MOST_SECONDS = 60.0
 def close_access_times(places: Iterable[Path]) -> None:
     """Renews the access times of all files, folders and links at and below `places`.
 
-    They then stay the same for half a day. An access time too young to be renewed by reading is
-    written. Files that this process may not change are left out, as are those that it does not
+    They then stay the same for half a day. If reading would not renew an access time yet, it is set
+    instead. Files that this process may not change are left out, as are those that it does not
     reach within a minute.
     """
     end = time.monotonic() + _MOST_SECONDS
@@ -108,8 +108,8 @@ def mapped() -> tuple[int, int]:
 class InheritedState:
     """The user id to take on, if any, the namespaces entered, the engine's modules by name.
 
-    `data` and `addresses` are what every worker has `mapped` from the beginning. `granted` are
-    system calls that the assignment allows beside the usual ones.
+    `data` and `addresses` are the bytes that every worker has mapped from the beginning: see
+    `mapped`. `granted` are system calls that the assignment allows beside the usual ones.
     """
 
     user: int | None
@@ -132,7 +132,7 @@ _COUNTS_PER_NAMESPACE = (5, 14)
 
 
 def limit_resources(bounds: Allowance, inherited: InheritedState) -> list[str]:
-    """Sets the limits of this process, soft and hard; returns those that the kernel keeps alone.
+    """Sets the limits of this process, soft and hard; returns those that then need no watch.
 
     Private memory is bounded (RLIMIT_DATA), because it is really used; thread stacks count too. The
     address space is bounded generously, because torch maps far more than it touches. It is bounded
@@ -182,7 +182,7 @@ def confine(
     """Applies every layer to this process, which then reads below `root` and writes to `scratch`.
 
     Returns the result of each layer by its name, and the limits that the kernel keeps by itself.
-    Where workers have a file tree of their own, this worker's folder to write to is its own mount.
+    Where workers have a file tree of their own, `scratch` becomes a mount of this worker's own.
     """
     kept, readable, devices = [], [root], []
     if bounds.with_gpu:

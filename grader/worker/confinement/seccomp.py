@@ -68,7 +68,7 @@ ALLOWED: Mapping[str, str] = {
         "sigaltstack restart_syscall pause alarm setitimer getitimer timer_create timer_settime "
         "timer_gettime timer_getoverrun timer_delete"
     ),
-    "clocks": ("clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times"),
+    "clocks": "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times",
     "itself and the machine": (
         "getpid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp "
         "getpgid getsid getpriority getrusage getrlimit setrlimit capget uname sysinfo getrandom"
@@ -86,7 +86,7 @@ DENIED: Mapping[str, str] = {
     "processes": "fork vfork execve execveat",
     "network": "socket bind connect listen accept accept4",
     # An open file in transit has no name and is in no list of descriptors.
-    "descriptors and pages on their way": ("sendmsg recvmsg sendmmsg recvmmsg splice tee vmsplice"),
+    "descriptors and pages on their way": "sendmsg recvmsg sendmmsg recvmmsg splice tee vmsplice",
     "other processes": (
         "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease "
         "pidfd_open pidfd_getfd pidfd_send_signal kcmp rt_sigqueueinfo rt_tgsigqueueinfo "
@@ -211,13 +211,13 @@ ON_KNOWN_MACHINES: Mapping[str, Ruling] = {
         (Check(1, _CLONES_OF_FILES, refuse(errno.EOPNOTSUPP)), _unless(1, _REQUESTS)),
     ),
 }
-"""Those on x86-64 and AArch64, for workers that compute on the CPU."""
+"""Further decisions on x86-64 and AArch64, for workers that compute on the CPU."""
 
 
 # The architectures that the lists were made for, as audit names them.
 _MACHINES = {0xC000003E: "x86-64", 0xC00000B7: "AArch64"}
 _ALLOWED = Ruling(ALLOW)
-_DENIED = Ruling(refuse(errno.EPERM))
+_DENIED = Ruling(_PERM)
 _ABSENT = Ruling(refuse(errno.ENOSYS))
 
 
@@ -309,7 +309,7 @@ def why_not_granted(name: str) -> str | None:
         if name in names.split():
             return f"{name} is never granted: it is refused for what it reaches ({reached})"
     if name in EVERYWHERE or name in ON_KNOWN_MACHINES:
-        return f"{name} is never granted: its arguments decide what of it is allowed"
+        return f"{name} is never granted: its arguments decide whether it is allowed"
     architecture = native_architecture()
     if architecture is not None:
         try:

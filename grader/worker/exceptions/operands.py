@@ -45,8 +45,8 @@ def operands_of(trace: TracebackType) -> tuple[Operand, ...]:
 def _read_names(nodes: Sequence[ast.AST]) -> set[str]:
     """Returns the names that some code reads in its frame.
 
-    For a name that it only sets, and for one of a lambda or a comprehension in it, the frame may
-    know the value of an earlier line.
+    Leaves out names that it only sets, and names of a lambda or a comprehension in it. For these
+    the frame may hold the value of an earlier line.
     """
     walked = [node for outer in nodes for node in ast.walk(outer)]
     augmented = [node.target for node in walked if isinstance(node, ast.AugAssign)]

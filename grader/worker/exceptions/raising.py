@@ -13,10 +13,7 @@ from typing import Any, TypeVar
 
 from grader.core.wire.calls import MAX_MESSAGE, Frame, Raised
 from grader.worker.exceptions.operands import operands_of
-from grader.worker.observing.expression import (
-    function_behind,
-    signature_in_words,
-)
+from grader.worker.observing.expression import function_behind, signature_in_words
 from grader.worker.observing.lines import own_file
 
 _NAMES = 2000

@@ -34,7 +34,7 @@ def _prepared(initializer: Callable[..., Any] | None, initargs: Iterable[Any]) -
     return PackedCall(initializer, own, {}).may_wait
 
 
-def _many(processes: int | None) -> int:
+def _worker_count(processes: int | None) -> int:
     return (os.cpu_count() or 1) if processes is None else processes
 
 
@@ -50,7 +50,7 @@ class Pool(multiprocessing.pool.Pool):
         context: object = None,
     ) -> None:
         self._state = CLOSE
-        self._processes = _many(processes)
+        self._processes = _worker_count(processes)
         if self._processes < 1:
             raise ValueError("Number of processes must be at least 1")
         self._waits = _prepared(initializer, initargs)
@@ -112,7 +112,7 @@ class ProcessPoolExecutor(ThreadPoolExecutor):
         *,
         max_tasks_per_child: int | None = None,
     ) -> None:
-        super().__init__(_many(max_workers))
+        super().__init__(_worker_count(max_workers))
         self._waits = _prepared(initializer, initargs)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -132,9 +132,7 @@ _ENGINE = Path(__file__).parents[2]
 
 
 def own_file(filename: str, root: Path) -> str | None:
-    """Returns a file's path below `root`.
-
-    Returns None elsewhere, for installed packages and for the engine.
+    """Returns a file's path below `root`; None elsewhere, and for packages and the engine.
 
     At home, packages and engine may lie below the student's own folder. A module that was found
     through a link, or through `tests/..`, counts as the same file.

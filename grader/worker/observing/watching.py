@@ -1,8 +1,8 @@
 """Notices when a submission calls or returns a name that its assignment forbids.
 
 This is a rule of the course, not a matter of security: a submission can undo the watch. A name that
-is not loaded before the submission's import is not watched; the judge finds it in the source.
-Torch's operations are watched where they run, so that no other name hides one.
+is not loaded before the submission's import is not watched, and its use goes unnoticed. Torch's
+operations are watched where they run, so that no other name hides one.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _NUMBERS = (bool, int, float, complex)
 _EXACT = {float: torch.float64, complex: torch.complex128}
 
 
-# The kernels of an operation, by three dispatch keys: the one at which a kernel is registered, the
-# one at which torch hands it out, and the one at which its watch takes its place.
+# The kernels of an operation, by three dispatch keys. A kernel is registered at the first, torch
+# hands it out at the second, and its watch takes its place at the third.
 _KERNELS = (
     *((key, key, key) for key in ("CPU", "CUDA", "QuantizedCPU", "NestedTensorCPU")),
     # Tensors of other layouts pass these keys, except in inference mode.

@@ -32,9 +32,10 @@ class FunctionCode:
 class Part:
     """Some whole lines of a file: a function, a class, a constant.
 
-    After the text `before`, which puts them on their lines and into their class, they compile to
-    `codes`. Its keys are a qualified name and a number among namesakes. `reads` are the names that
-    loading them reads: for a function, those in its defaults. `members` are the methods of a class.
+    The text `before` puts them on their lines and into their class; after it they compile to
+    `codes`. A key of `codes` is a qualified name and a number among namesakes. `reads` are the
+    names that loading the lines reads: for a function, those in its defaults. `members` are the
+    methods of a class.
     """
 
     start: int
@@ -265,7 +266,7 @@ class LoadedSource:
             elif isinstance(_unwrapped(old), FunctionType):
                 yield from _default_swaps(_unwrapped(old), _unwrapped(value))
             else:
-                for holder in _who_hold(name, old, self._globals):
+                for holder in _holders_of(name, old, self._globals):
                     yield Swap.of_name(holder, name, value)
 
     def _load_what_reads(self, fresh: dict[str, Any], changed: Part) -> None:
@@ -323,7 +324,7 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
             yield Swap.of_attribute(old, name, value)
 
 
-def _who_hold(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
+def _holders_of(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the namespaces that hold a value by a name: its module's, and importers'."""
     modules = (getattr(one, "__dict__", None) for one in list(sys.modules.values()))
     others = [

@@ -365,7 +365,7 @@ def test_an_assignment_can_grant_a_system_call_to_submissions(tiny_with, grader)
     ("name", "why"),
     [
         ("ptrace", "ptrace is never granted: it is refused for what it reaches (other processes)"),
-        ("prctl", "prctl is never granted: its arguments decide what of it is allowed"),
+        ("prctl", "prctl is never granted: its arguments decide whether it is allowed"),
         ("inotfy_init", "libseccomp knows no system call 'inotfy_init'"),
         ("inotify_init1", None),
         ("read", None),
