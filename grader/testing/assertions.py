@@ -11,6 +11,7 @@ import numpy
 import torch
 
 from grader.core.evidence import LARGEST_PICTURE, Picture, in_six_digits
+from grader.core.text import ordinal
 from grader.core.verdict import Status
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
@@ -104,12 +105,17 @@ def assert_matches(
     """Asserts that an answer equals what was expected, within a tolerance fit for its dtype.
 
     In a nested value, the message names the first difference by key and index. Messages call the
-    answer `what`: by default "the result", or "the compared values" if the test collected several.
+    answer `what`: by default "the result". In a list of several answers they count: "the 2nd
+    compared value".
     """
     __tracebackhide__ = True
     with examining():
-        name = "the compared values" if is_collected(actual) else RESULT
-        _compare(actual, expected, tolerance, what or name)
+        several = not what and is_collected(actual) and type(actual) is type(expected)
+        if not several or len(actual) != len(expected):
+            _compare(actual, expected, tolerance, what or RESULT)
+            return
+        for number, (own, wanted) in enumerate(zip(actual, expected, strict=True)):
+            _compare(own, wanted, tolerance, f"the {ordinal(number)} compared value")
 
 
 def _compare(actual: Any, expected: Any, tolerance: Tolerance | None, what: str) -> None:

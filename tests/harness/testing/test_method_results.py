@@ -204,7 +204,7 @@ def test_a_list_of_several_answers_is_not_taken_for_one_answer():
     split = student("run_split", lambda text: text.split(), OF_LISTS)
     with observing(), pytest.raises(AssertionError) as raised:
         assert_matches([split("a b"), split("c d")], [["a", "b"], ["c", "e"]])
-    assert str(raised.value) == "[1][1] of the compared values is 'd': 'e' was expected"
+    assert str(raised.value) == "[1] of the second compared value is 'd': 'e' was expected"
     with observing(), pytest.raises(AssertionError) as raised:
         assert_matches(split("c d"), ["c", "e"])
     assert str(raised.value) == "result[1] is 'd': 'e' was expected"
