@@ -35,9 +35,8 @@ from grader.core.wire.frames import (
     encode,
     receive,
 )
-from grader.core.wire.records import read
+from grader.core.wire.records import BadFrame, read
 from grader.core.wire.trials import Outcomes, Trials, decode_outcomes, encode_trials
-from grader.core.wire.values import BadFrame
 from grader.sandbox.cgroups import GroupBounds
 from grader.sandbox.fork_server import ForkServer, ForkServerLost
 from grader.sandbox.limits import Clock, Exceeded, Late, Patience, Taken

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, CallEncoder, encode_call
-from grader.core.wire.values import BadFrame
+from grader.core.wire.records import BadFrame
 from grader.testing.outcome import StudentFault
 
 Outcome = TypeVar("Outcome")

@@ -16,9 +16,9 @@ from types import FrameType
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance
 from grader.core.wire.calls import Answer, Call, CallDecoder, Raised, encode_answer
 from grader.core.wire.frames import decode, encode, receive
-from grader.core.wire.records import written
+from grader.core.wire.records import BadFrame, written
 from grader.core.wire.trials import TRIALS, Outcomes, Trials, encode_outcomes, trials_in
-from grader.core.wire.values import BadFrame, Foreign
+from grader.core.wire.values import Foreign
 from grader.worker.confinement.layers import (
     InheritedState,
     close_descriptors,

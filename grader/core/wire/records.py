@@ -157,11 +157,9 @@ def _reader(kind: Any) -> _Reader:
 
 
 def _reader_of_fields(make: Any, fields: Mapping[str, _Reader]) -> _Reader:
-    def of_fields(row: Any) -> Any:
-        # Earlier versions stored some as lists.
-        own = dict(zip(fields, row, strict=False)) if isinstance(row, list) else row
-        given = {name: read(own[name]) for name, read in fields.items() if name in own}
-        return make(**given)
+    def of_fields(entry: object) -> Any:
+        row = _of_type(dict, entry)
+        return make(**{name: read(row[name]) for name, read in fields.items() if name in row})
 
     return of_fields
 

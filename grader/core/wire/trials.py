@@ -10,8 +10,7 @@ import torch
 
 from grader.core.wire.calls import Call, call_in, laid_out
 from grader.core.wire.frames import Received, decode, encode
-from grader.core.wire.records import Below, File, LineNumber, Name, read, reader, written
-from grader.core.wire.values import BadFrame
+from grader.core.wire.records import BadFrame, Below, File, LineNumber, Name, read, reader, written
 
 # The most edits in one frame.
 MAX_EDITS = 500

@@ -19,7 +19,7 @@ import numpy
 import torch
 
 from grader.core.wire import ROW_MARKS
-from grader.core.wire.records import BadFrame as BadFrame
+from grader.core.wire.records import BadFrame
 
 MAX_PAYLOAD = 256 << 20
 # A file that a submission wrote, of at most 32 MB, and its description.

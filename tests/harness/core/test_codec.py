@@ -11,8 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 from grader.core.wire.calls import Frame, ImportReport, Operand, Raised, Use
-from grader.core.wire.records import KEPT_HERE, AtMost, Below, Line, read, reader, written
-from grader.core.wire.values import BadFrame
+from grader.core.wire.records import KEPT_HERE, AtMost, BadFrame, Below, Line, read, reader, written
 
 pytestmark = pytest.mark.unit
 

@@ -22,7 +22,8 @@ from grader.core.wire.frames import (
     receive,
     received,
 )
-from grader.core.wire.values import DTYPES, BadFrame, Elsewhere, Foreign, Named, Value
+from grader.core.wire.records import BadFrame
+from grader.core.wire.values import DTYPES, Elsewhere, Foreign, Named, Value
 
 pytestmark = pytest.mark.unit
 

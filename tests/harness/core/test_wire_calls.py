@@ -27,9 +27,8 @@ from grader.core.wire.calls import (
     values_of,
 )
 from grader.core.wire.frames import decode, received
-from grader.core.wire.records import Line
+from grader.core.wire.records import BadFrame, Line
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import BadFrame
 
 pytestmark = pytest.mark.unit
 

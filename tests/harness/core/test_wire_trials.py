@@ -9,6 +9,7 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.frames import decode, encode, received
+from grader.core.wire.records import BadFrame, written
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.trials import (
     KINDS,
@@ -16,6 +17,7 @@ from grader.core.wire.trials import (
     MAX_SEEN,
     Outcomes,
     Passed,
+    Seen,
     TextChange,
     Trials,
     decode_outcomes,
@@ -23,7 +25,6 @@ from grader.core.wire.trials import (
     encode_trials,
     trials_in,
 )
-from grader.core.wire.values import BadFrame
 
 pytestmark = pytest.mark.unit
 
@@ -88,8 +89,10 @@ def test_outcomes_arrive_as_they_were() -> None:
 
 
 ANSWER = torch.ones(1)
-LINES = [["a.py", [*range(MAX_PASSED)], []]]
-SEEN = [["a.py", [1], [[1, "x", len(KINDS) - 1]] * MAX_SEEN]]
+LINES = written([Passed("a.py", (*range(MAX_PASSED),))])
+ONE_MORE = written([Passed("b.py", (2,), (Seen(1, "y", 0),))])
+UNKNOWN = written([Passed("a.py", (1,), (Seen(1, "x", len(KINDS)),))])
+SEEN = written([Passed("a.py", (1,), (Seen(1, "x", len(KINDS) - 1),) * MAX_SEEN)])
 FINE: dict[str, Any] = {"tried": 2, "given": [], "passed": []}
 
 
@@ -99,14 +102,19 @@ FINE: dict[str, Any] = {"tried": 2, "given": [], "passed": []}
         ({"tried": 3}, 0, "more was tried"),
         ({"tried": -1}, 0, "not below"),
         ({}, 7, "more answers"),
-        ({"passed": [*LINES, ["b.py", [], []]]}, 0, "more lines"),
-        ({"passed": [*SEEN, ["b.py", [2], [[1, "y", 0]]]]}, 0, "more variables"),
-        ({"passed": [["a.py", [1], [[1, "x", len(KINDS)]]]]}, 0, "not below"),
+        ({"passed": [*LINES, *written([Passed("b.py", ())])]}, 0, "more lines"),
+        (
+            {"passed": [*SEEN, *ONE_MORE]},
+            0,
+            "more variables",
+        ),
+        ({"passed": UNKNOWN}, 0, "not below"),
         ({"given": [[2, 0, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 3, 0]]}, 1, "belongs to no question"),
         ({"given": [[0, 0, 1]]}, 1, "belongs to no question"),
         ({"given": [[0, 0]]}, 1, "not of the kind"),
         ({"given": None}, 1, "not the list"),
+        ({"passed": [["a.py", [1], []]]}, 0, "not the dict"),
     ],
 )
 def test_outcomes_that_nobody_asked_for_are_refused(

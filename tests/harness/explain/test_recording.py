@@ -25,8 +25,7 @@ from grader.core.wire.calls import (
     values_of,
 )
 from grader.core.wire.frames import receive
-from grader.core.wire.records import Line
-from grader.core.wire.values import BadFrame
+from grader.core.wire.records import BadFrame, Line
 from grader.explain.step_comparison import first_strange, steps_seen
 from grader.worker.performing import perform
 

@@ -13,7 +13,7 @@ import pytest
 from grader.core.processes import Allowance
 from grader.core.verdict import Status
 from grader.core.wire.frames import FrameBounds, decode, encode, receive
-from grader.core.wire.values import BadFrame
+from grader.core.wire.records import BadFrame
 from grader.sandbox.fork_server import _ask_for_senders, _received
 from grader.sandbox.worker import Exchange, WorkerLost, _bounds
 from grader.sandbox.zygote import _environment, end_of_output, hung_up

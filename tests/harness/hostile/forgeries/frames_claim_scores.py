@@ -5,7 +5,7 @@ from accomplice import frame, send
 CLAIMS = {
     "raised": None,
     "changed_inputs": [],
-    "work": [0, 0, 0, False],
+    "work": {"operations": 0, "largest": 0, "lines": 0, "elsewhere": False},
     "uses": [],
     "status": "passed",
     "score": 5.0,

@@ -7,7 +7,7 @@ import sys
 HEADER = {
     "raised": None,
     "changed_inputs": [],
-    "work": [1, 1, 1, False],
+    "work": {"operations": 1, "largest": 1, "lines": 1, "elsewhere": False},
     "uses": [],
     "status": "passed",
     "score": 5,
