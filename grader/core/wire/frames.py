@@ -21,12 +21,12 @@ from typing import Any
 import numpy
 import torch
 
+from grader.core.wire.records import BadFrame
 from grader.core.wire.values import (
     DTYPES,
     MAX_ANSWER,
     MAX_PAYLOAD,
     NAMES,
-    BadFrame,
     Elsewhere,
     Foreign,
     Local,
