@@ -47,7 +47,8 @@ def test_training_on_a_file_of_many_documents(student, reference, draw):
 @exercise("run_train_bpe", aspect="generality")
 def test_training_on_numbers_of_every_kind(student, reference, draw):
     """Fractions and raised digits are numbers, as other digits are."""
-    trainings_match(student, reference, corpus(draw, "12½²", 16, 60) + "\n" + telling(draw), 30)
+    text = corpus(draw, "12½²", 16, 60) + "\n" + tied_beyond_ascii() + telling(draw)
+    trainings_match(student, reference, text, 32)
 
 
 @exercise("run_train_bpe", aspect="generality")

@@ -69,6 +69,11 @@ def tied_beyond_ascii():
     return "".join(60 * f"{letter}\n" for letter in "Дф")
 
 
+def mixed_word():
+    """A frequent word of a letter of ASCII and one beyond it: whole, it is two merges."""
+    return 70 * "zé\n"
+
+
 def pairs_of(text, merges):
     """How often each pair of tokens stands in the words of a text, after some merges."""
     found = Counter()
