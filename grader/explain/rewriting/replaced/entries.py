@@ -38,7 +38,9 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
     spaced = any(" " in part.strip() for part in re.split("->|,", value))
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
     seen = {value}
-    found = itertools.chain(_exchanged(value, tokens), _replaced(value, tokens))
+    found = itertools.chain(
+        _batched(value, tokens), _exchanged(value, tokens), _replaced(value, tokens)
+    )
     for cost, text in itertools.islice(found, _MOST_PATTERNS):
         if text not in seen:
             seen.add(text)
@@ -62,6 +64,15 @@ def _parts(tokens: list[re.Match[str]]) -> list[list[re.Match[str]]]:
         elif token[0] not in "()":
             found[-1].append(token)
     return found
+
+
+def _batched(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """Yields `...` before the names of a part that has none, if another part has it."""
+    if "..." in value:
+        for part in _parts(tokens):
+            if part and all(token[0] != "..." for token in part):
+                start = part[0].start()
+                yield SLIP, f"{value[:start]}...{value[start:]}"
 
 
 def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
