@@ -324,7 +324,7 @@ class LineFollower(Onlooker):
             lines[line] = None
         return super()._went_on(frame, event, argument)
 
-    def _returned(self, frame: FrameType, value: object) -> None:
+    def _returned(self, frame: FrameType, _value: object) -> None:
         """Notes the variables at the first returns of each function: a call has little time."""
         function = frame.f_code.co_filename, frame.f_code.co_firstlineno
         self._looks[function] += 1
