@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.worker.stub_packages import (
+from grader.worker.stubs import (
     _PROGRESS,
     Phase,
     Progress,
