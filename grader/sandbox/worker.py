@@ -289,14 +289,9 @@ class Worker:
             return decode_outcomes(frame, trials)
 
     @property
-    def printed(self) -> bytes:
+    def printed(self) -> str:
         """Returns the end of its output to stdout and stderr since the last request."""
-        return self._exchange.printed
-
-    @property
-    def printed_text(self) -> str:
-        """Returns the end of its output since the last request, as text."""
-        return self.printed.decode("utf-8", "replace")
+        return self._exchange.printed.decode("utf-8", "replace")
 
     @property
     def hoards(self) -> bool:
@@ -320,7 +315,6 @@ class Worker:
     def end(self) -> None:
         """Kills the worker and everything that it started, and removes the files that it wrote."""
         self._exchange.close()
-        self._clock.close()
         try:
             self._server.end_workers()
         finally:
@@ -368,7 +362,7 @@ class Worker:
         except (EOFError, ConnectionError):
             raise self._ended(doing) from None
         finally:
-            self.taken = self._clock.stop()
+            self.taken = self._clock.taken()
 
     def _look(self, patience: Patience) -> None:
         """Checks time and usage every 20 ms, however busy the channel and the output are.

@@ -1,4 +1,7 @@
-"""Exchanges the code of loaded functions for that of an edited source, and restores it."""
+"""Exchanges the code of loaded functions for that of an edited source.
+
+`memory.py` restores what was exchanged.
+"""
 
 from __future__ import annotations
 import __future__
@@ -7,11 +10,12 @@ import ast
 import contextlib
 import gc
 import inspect
-import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from grader.core.wire.trials import TextChange
@@ -21,29 +25,18 @@ Compile = Callable[[str], CodeType]
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionCode:
-    """A function's code as it was loaded: its `likeness` identifies it in other compilations."""
-
-    likeness: tuple[object, ...]
-    content: tuple[object, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
-    """Some whole lines of a file: a function, a class, a constant.
+    """Some whole lines of a file, from line `first` on: a function, a class, a constant.
 
-    The text `before` puts them on their lines and into their class; after it they compile to
-    `codes`. A key of `codes` is a qualified name and a number among namesakes. `reads` are the
-    names that loading the lines reads: for a function, those in its defaults. `members` are the
-    methods of a class.
+    They compile to `codes`, whose keys are a qualified name and a number among namesakes. `reads`
+    are the names that loading the lines reads: for a function, those in its defaults.
     """
 
     start: int
     end: int
-    before: str
-    codes: Mapping[Key, FunctionCode]
-    reads: frozenset[str] = frozenset()
-    members: tuple[Part, ...] = ()
+    first: int
+    codes: Mapping[Key, CodeType]
+    reads: frozenset[str]
 
     def holds(self, change: TextChange) -> bool:
         """Returns whether a change is within these lines."""
@@ -51,65 +44,24 @@ class Part:
 
 
 def parts_of(text: str, compiled: Compile) -> Iterator[Part]:
-    """Yields the parts at the top level of a file that compile."""
-    source = _Source(text, compiled)
-    for node, first in source.each(ast.parse(text).body):
-        members: tuple[Part, ...] = ()
-        if isinstance(node, ast.ClassDef):
-            members = tuple(source.members(node))
+    """Yields the parts at the top level of a file that begin on lines of their own and compile."""
+    # As Python counts: form feeds and Unicode's separators do not end a line.
+    lines = [f"{line}\n" for line in text.split("\n")]
+    starts = [0, *itertools.accumulate(map(len, lines))]
+    after = 0
+    for node in ast.parse(text).body:
+        first, last = _first_line(node), min(node.end_lineno or 0, len(lines))
+        if first <= after:
+            continue
+        after, start, end = last, starts[first - 1], starts[last]
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-            reads = frozenset(_read_as_loaded(node))
-            yield source.part(node, first, "\n" * (first - 1), reads, members)
+            codes = codes_in(compiled(placed(text[start:end], first)))
+            yield Part(start, end, first, codes, frozenset(_read_as_loaded(node)))
 
 
-class _Source:
-    """A file's text by lines."""
-
-    def __init__(self, text: str, compiled: Compile) -> None:
-        self._text = text
-        self._compiled = compiled
-        # As Python counts: form feeds and Unicode's separators do not end a line.
-        self._lines = [f"{line}\n" for line in text.split("\n")]
-        self._starts = [0]
-        for line in self._lines:
-            self._starts.append(self._starts[-1] + len(line))
-
-    def each(self, body: Sequence[ast.stmt], after: int = 0) -> Iterator[tuple[ast.stmt, int]]:
-        """Yields the statements that begin on lines of their own, and their first lines."""
-        for node in body:
-            first = _first_line(node)
-            if first > after:
-                after = node.end_lineno or first
-                yield node, first
-
-    def part(
-        self,
-        node: ast.stmt,
-        first: int,
-        before: str,
-        reads: frozenset[str] = frozenset(),
-        members: tuple[Part, ...] = (),
-    ) -> Part:
-        """Returns a statement with the code to which it compiles.
-
-        Raises:
-            SyntaxError, ValueError, RecursionError: if it does not compile.
-        """
-        last = min(node.end_lineno or first, len(self._lines))
-        start, end = self._starts[first - 1], self._starts[last]
-        codes = codes_in(self._compiled(before + self._text[start:end]))
-        known = {key: FunctionCode(likeness(code), content(code)) for key, code in codes.items()}
-        return Part(start, end, before, known, reads, members)
-
-    def members(self, node: ast.ClassDef) -> Iterator[Part]:
-        """Yields the methods of a class, each after the class's head alone."""
-        body = _first_line(node.body[0])
-        head = "".join(self._lines[node.lineno - 1 : body - 1])
-        for one, first in self.each(node.body, after=node.lineno):
-            if isinstance(one, ast.FunctionDef):
-                before = "\n" * (node.lineno - 1) + head + "\n" * (first - body)
-                with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-                    yield self.part(one, first, before)
+def placed(lines: str, first: int) -> str:
+    """Returns lines of a file after as many empty ones as there are before line `first`."""
+    return "\n" * (first - 1) + lines
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -167,43 +119,27 @@ class CannotExchange(Exception):
     """An edited source has no code that could replace the loaded code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """A replacement of an object that a running program holds, which can be undone."""
-
-    apply: Callable[[], None]
-    undo: Callable[[], None]
-
-    @classmethod
-    def of_attribute(cls, holder: object, name: str, value: object) -> Swap:
-        """Returns the swap of an attribute's value."""
-        old = getattr(holder, name)
-        return cls(
-            lambda: setattr(holder, name, value),
-            lambda: setattr(holder, name, old),
-        )
-
-    @classmethod
-    def of_name(cls, holder: dict[str, Any], name: str, value: object) -> Swap:
-        """Returns the swap of a name's value in a module."""
-        if name not in holder:
-            return cls(lambda: holder.update({name: value}), lambda: holder.pop(name, None))
-        old = holder[name]
-        return cls(lambda: holder.update({name: value}), lambda: holder.update({name: old}))
+# Replaces an object that a running program holds.
+Swap = Callable[[], object]
 
 
 class LoadedSource:
-    """One file of a submission as it was loaded, and the live functions that were made of it."""
+    """One file of a submission as it was loaded, and the live functions that were made of it.
 
-    def __init__(self, path: Path, functions: Sequence[FunctionType]) -> None:
+    `modules` are the submission's.
+    """
+
+    def __init__(
+        self, path: Path, functions: Sequence[FunctionType], modules: Iterable[ModuleType] = ()
+    ) -> None:
         self._path = str(path)
         self._text = path.read_text(encoding="utf-8-sig")
         flags = functions[0].__code__.co_flags if functions else 0
         self._flags = flags & __future__.annotations.compiler_flag
         self._parts = list(parts_of(self._text, self._compiled))
         self._functions = functions
-        modules = list(sys.modules.values())
-        own = (vars(one) for one in modules if getattr(one, "__file__", None) == self._path)
+        self._namespaces = [*map(vars, modules)]
+        own = (names for names in self._namespaces if names.get("__file__") == self._path)
         self._globals = functions[0].__globals__ if functions else next(own, None)
 
     def exchange_for(self, changes: Sequence[TextChange]) -> list[Swap]:
@@ -220,11 +156,6 @@ class LoadedSource:
         return swaps
 
     def _swaps(self, part: Part, changes: Sequence[TextChange]) -> list[Swap]:
-        member = next((one for one in part.members if all(map(one.holds, changes))), None)
-        if member is not None:
-            swaps = list(self._code_swaps(member, self._edited(member, changes)))
-            if swaps:
-                return swaps
         module = self._edited(part, changes)
         return list(self._code_swaps(part, module)) or list(self._value_swaps(module, part))
 
@@ -234,7 +165,7 @@ class LoadedSource:
             text += self._text[end : one.start] + one.text
             end = one.end
         try:
-            return self._compiled(part.before + text + self._text[end : part.end])
+            return self._compiled(placed(text + self._text[end : part.end], part.first))
         except (SyntaxError, ValueError, RecursionError) as error:
             raise CannotExchange from error
 
@@ -242,10 +173,10 @@ class LoadedSource:
         codes = codes_in(module)
         for key, old in part.codes.items():
             new = codes.get(key)
-            if new is not None and content(new) != old.content:
+            if new is not None and content(new) != content(old):
                 for function in self._functions:
-                    if likeness(function.__code__) == old.likeness:
-                        yield Swap.of_attribute(function, "__code__", new)
+                    if likeness(function.__code__) == likeness(old):
+                        yield partial(setattr, function, "__code__", new)
 
     def _value_swaps(self, module: CodeType, part: Part) -> Iterator[Swap]:
         """Runs a top-level statement again; yields the swaps of old values for new ones."""
@@ -266,15 +197,18 @@ class LoadedSource:
             elif isinstance(_unwrapped(old), FunctionType):
                 yield from _default_swaps(_unwrapped(old), _unwrapped(value))
             else:
-                for holder in _holders_of(name, old, self._globals):
-                    yield Swap.of_name(holder, name, value)
+                yield partial(self._globals.__setitem__, name, value)
+                for holder in self._namespaces:
+                    if name in holder and holder[name] is old:
+                        yield partial(holder.__setitem__, name, value)
 
     def _load_what_reads(self, fresh: dict[str, Any], changed: Part) -> None:
         """Runs later parts of the file again if they read a value that has changed."""
         assert self._globals is not None
         for part in self._parts[self._parts.index(changed) + 1 :]:
             if any(fresh.get(name) is not self._globals.get(name) for name in part.reads):
-                exec(self._compiled(part.before + self._text[part.start : part.end]), fresh)
+                lines = self._text[part.start : part.end]
+                exec(self._compiled(placed(lines, part.first)), fresh)
 
     def _compiled(self, text: str) -> CodeType:
         code: CodeType = compile(text, self._path, "exec", self._flags, dont_inherit=True)
@@ -306,7 +240,7 @@ def _unwrapped(value: object) -> object:
 def _default_swaps(old: object, new: object) -> Iterator[Swap]:
     if isinstance(old, FunctionType) and isinstance(new, FunctionType):
         for name in ("__defaults__", "__kwdefaults__"):
-            yield Swap.of_attribute(old, name, getattr(new, name))
+            yield partial(setattr, old, name, getattr(new, name))
 
 
 def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
@@ -321,15 +255,4 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
             # A `_tuplegetter` reads a field of a named tuple.
             isinstance(value, _PLAIN) or type(value).__name__ == "_tuplegetter"
         ):
-            yield Swap.of_attribute(old, name, value)
-
-
-def _holders_of(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the namespaces that hold a value by a name: its module's, and importers'."""
-    modules = (getattr(one, "__dict__", None) for one in list(sys.modules.values()))
-    others = [
-        one
-        for one in modules
-        if isinstance(one, dict) and one is not first and name in one and one[name] is value
-    ]
-    return [first, *others]
+            yield partial(setattr, old, name, value)

@@ -239,7 +239,7 @@ def test_a_killed_zygote_is_replaced_with_the_same_modules(scratch):
 
 def test_a_worker_tells_its_isolation_output_and_answers(server, scratch, zygote):
     worker = loaded(server, scratch)
-    assert worker.printed_text == "imported\n"
+    assert worker.printed == "imported\n"
     how = f"control group {zygote.ground.version}" if zygote.ground else "watched"
     assert worker.isolation["memory"] == f"1024 MB, {how}"
     assert worker.isolation["threads"].startswith("100, ")
