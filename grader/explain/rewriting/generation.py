@@ -15,7 +15,7 @@ from grader.explain.rewriting.edit import Draft, Edit
 from grader.explain.rewriting.missing import forgotten, handed_on, transplants
 from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.scopes import Observed
-from grader.explain.rewriting.program.setting import Setting, is_block
+from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Statement
 from grader.explain.rewriting.program.vocabulary import speaking
 from grader.explain.rewriting.replaced import (
@@ -108,8 +108,6 @@ def _of_statement(
 
 def _drafts(setting: Setting, slips: Slips, statement: Statement) -> Iterator[Draft]:
     for node in statement.nodes:
-        if is_block(setting, node):
-            continue
         for family in FAMILIES.get(type(node), ()):
             yield from family(setting, node)
         for table in (_ROWS, slips.table):

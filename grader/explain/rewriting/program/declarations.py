@@ -55,14 +55,12 @@ class Declared:
 
     `functions` holds constructors under the names of their classes. `made` gives the class of a
     variable or an attribute. `words` holds the strings of the program that are like names.
-    `strides` are the names of the sizes of blocks in which loops count.
     """
 
     functions: dict[str, CallSignature]
     classes: dict[str, DeclaredClass]
     made: dict[str, str]
     words: tuple[str, ...]
-    strides: frozenset[str]
 
 
 @functools.lru_cache(maxsize=512)
@@ -103,32 +101,7 @@ def declarations(tree: ast.Module) -> Declared:
             ):
                 if called[:1].isupper():
                     made.setdefault(name, called)
-    return Declared(functions, classes, made, _words(tree), frozenset(_strides(tree)))
-
-
-def _strides(tree: ast.Module) -> set[str]:
-    """Returns the names of steps of loops that also say where a round ends.
-
-    A step that is read nowhere else may count features, and be wrong.
-    """
-    steps: set[str] = set()
-    lengths: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(id="range"), args=[_, _, step]):
-                steps |= _named(step)
-            case ast.Call(func=ast.Attribute(attr="narrow"), args=[*_, length]):
-                lengths |= _named(length)
-            case ast.BinOp(op=ast.Add(), left=left, right=right):
-                lengths |= _named(left) | _named(right)
-    return steps & lengths
-
-
-def _named(node: ast.expr) -> set[str]:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return {name}
-    return set()
+    return Declared(functions, classes, made, _words(tree))
 
 
 def _class(node: ast.ClassDef) -> DeclaredClass:

@@ -42,7 +42,6 @@ class ProgramIndex:
         self._methods = dict(ChainMap(*(one.methods for one in self._all_classes)))
         self._made = dict(ChainMap(*(one.made for one in known)))
         self.words = tuple(dict.fromkeys(word for one in known for word in one.words))
-        self.strides = frozenset(name for one in known for name in one.strides)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
         """Returns the signature of the function, method, class or instance that is called."""
@@ -100,11 +99,6 @@ class ProgramIndex:
         owners = (one.attributes for one in self._all_classes if name in one.attributes)
         known = list(next(owners, {}))[:_MOST_ATTRIBUTES]
         return [one for one in known if one != name]
-
-    @functools.cached_property
-    def calls(self) -> Counter[str]:
-        """Returns how often the program calls something of each name."""
-        return Counter(map(callee, ast.walk(self._program.tree)))
 
     @functools.cached_property
     def uses(self) -> Counter[str]:

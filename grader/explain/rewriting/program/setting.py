@@ -22,8 +22,6 @@ AXES = frozenset(
     }
 )
 TURNING = frozenset({"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"})
-# The largest step that may count features, and is no size of blocks.
-_PAIR = 2
 _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 
@@ -64,34 +62,6 @@ def integer(node: ast.AST) -> int | None:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
             return -value
     return None
-
-
-def is_block(setting: Setting, node: ast.AST) -> bool:
-    """Returns whether a node is the size of the blocks in which a loop counts.
-
-    It is never at fault: larger blocks need no second round, and so hide a fault of the rounds.
-    """
-    parent = setting.parent(node)
-    value = integer(node)
-    if value is None or value <= _PAIR or not setting.index.strides:
-        return False
-    names: list[str] = []
-    match parent:
-        case (
-            ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)])
-            | ast.AnnAssign(target=ast.Name(id=name) | ast.Attribute(attr=name))
-        ):
-            names = [name]
-        case ast.arguments():
-            own = [*parent.posonlyargs, *parent.args]
-            own = [*own[len(own) - len(parent.defaults) :], *parent.kwonlyargs]
-            given = (*parent.defaults, *parent.kw_defaults)
-            names = [one.arg for one, default in zip(own, given, strict=True) if default is node]
-        case ast.Call() | ast.keyword():
-            call = parent if isinstance(parent, ast.Call) else setting.parent(parent)
-            of_call = setting.index.arguments(call) if isinstance(call, ast.Call) else ()
-            names = [one.name for one, argument in of_call if argument is node]
-    return not setting.index.strides.isdisjoint(names)
 
 
 def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put
@@ -20,8 +21,12 @@ from grader.explain.rewriting.program.vocabulary import in_use, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
+_NEAR = 80  # characters
 _INFINITY = 'float("-inf")'
 _TINY = 1e-3
+# Gets the size of the blocks in which a loop counts. It is never at fault: larger blocks need no
+# second round, and so hide a fault of the rounds.
+_BLOCK = re.compile(r"(block|chunk|tile)\w*(\s*:[^=\n]*)?\s*=\s*\Z", re.IGNORECASE)
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -51,8 +56,8 @@ def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 
 def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    value = integer(node)
-    if value is None:
+    value, start = integer(node), setting.span(node).start
+    if value is None or _BLOCK.search(setting.source, max(0, start - _NEAR), start):
         return
     if is_axis(setting, node):
         subject = f"an axis of {_around(setting, node)}"
