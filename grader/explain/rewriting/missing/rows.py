@@ -27,7 +27,6 @@ _OPERAND = (Position.OPERAND,)
 _SECOND = (Position.SECOND,)
 _FIRST = (Position.FIRST,)
 _RENAMED = (Position.RENAMED,)
-_RETURNED = (Position.RETURNED,)
 _DIVIDED = (Position.DIVIDED,)
 _COUNT = (Position.COUNT,)
 
@@ -193,7 +192,7 @@ MISSING: tuple[Row, ...] = (
     # --- Missing calls, axes and transpositions ---
     *rows(_FORGOTTEN, CHANGE, ("$x", "$x.exp()"), at=_STORED, x=_TENSOR),
     *rows(_FORGOTTEN, WRAP, *with_text("$x", ".sqrt()", ".softmax(-1)"), at=_STORED, x=_TENSOR),
-    *rows(_FORGOTTEN, WRAP, ("$x", "$x.to($of.dtype)"), at=_RETURNED, x=_TENSOR, of=_TENSOR),
+    *rows(_FORGOTTEN, WRAP, ("$x", "$x.to($of.dtype)"), at=_STORED, x=_TENSOR, of=_TENSOR),
     *rows(
         _FORGOTTEN,
         CHANGE,

@@ -1,107 +1,92 @@
-"""Rewrite rules for missing calls, factors and terms that other values in the program have."""
+"""Rewrite rules for missing calls that like values in the function get, or of unused layers."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP, Draft, wrap
-from grader.explain.rewriting.program.index import Around
-from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.source import LIBRARIES, callee
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, wrap
+from grader.explain.rewriting.positions import Position
+from grader.explain.rewriting.program.setting import Setting, is_module
+from grader.explain.rewriting.program.source import Scope, callee, names_in
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST_TRANSPLANTS = 8
 _MOST_CALLED = 4
-_NOT_VALUES = (Nature.SIZE, Nature.NUMBER, Nature.FLAG, Nature.SHAPE, Nature.FUNCTION)
+# Bounds the work for a function that is written to be expensive.
+_MOST_CALLS = 100
+_LONGEST = 120
+_PLACES = (
+    *(Position.STORED, Position.GIVEN, Position.NAMED),
+    *(Position.ENTRY, Position.FIRST, Position.SECOND),
+)
+_SUBJECT = "a call that is missing"
 
 
 def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields drafts that put the code around one value around another value."""
+    """Yields the calls that like values get: `turn(k, at)` for `k` beside `turn(q, at)`."""
     if not _is_target(setting, node):
         return
-    visible = setting.scopes.visible(node)
-    found: list[tuple[float, int, Around]] = []
-    for place, one in enumerate(setting.surroundings.near(node)):
-        if one.names <= visible and not _is_there(setting, node, one):
-            found.append((_cost(setting, node, one), place, one))
-    for cost, _, one in sorted(found, key=lambda each: each[:2])[:_MOST_TRANSPLANTS]:
-        subject = "a call that is missing" if one.name else "an operation that is missing"
-        yield _around(setting, node, one.before, one.after, cost, subject)
+    parent, visible = setting.parent(node), setting.scopes.visible(node)
+    there = {callee(node), callee(parent), getattr(parent, "attr", "")}
+    found: dict[tuple[str, str], float] = {}
+    for call, taken in _calls(setting).get(setting.scope(node), ())[:_MOST_CALLS]:
+        if taken is node or callee(call) in there or not _are_alike(node, taken):
+            continue
+        whole, part = setting.span(call), setting.outer_span(taken)
+        around = setting.source[whole.start : part.start], setting.source[part.end : whole.end]
+        is_short = len("".join(around)) <= _LONGEST and "\n" not in "".join(around)
+        if is_short and {*names_in(call)} - {*names_in(taken)} <= visible:
+            found.setdefault(around, SLIP + 0.25 if around[0] else CHANGE)
+    for (before, after), cost in [*found.items()][:_MOST_TRANSPLANTS]:
+        yield wrap(setting, node, before, after, "transplanted", cost, _SUBJECT)
 
 
 def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     """Yields calls of layers that the class has and never calls."""
-    for name in (
-        setting.scopes.idle_layers(node)[:_MOST_CALLED] if _is_target(setting, node) else ()
-    ):
-        yield _around(setting, node, f"{name}(", ")", CHANGE, "a call that is missing")
+    idle = setting.scopes.idle_layers(node) if _is_target(setting, node) else []
+    for name in idle[:_MOST_CALLED]:
+        yield wrap(setting, node, f"{name}(", ")", "transplanted", CHANGE, _SUBJECT)
 
 
 def _is_target(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a node is stored, returned, passed or an operand, so code may be missing."""
-    if isinstance(node, (ast.Tuple, ast.List, ast.Compare, ast.BoolOp, ast.Lambda, ast.ListComp)):
+    """Returns whether a node may be a tensor around which code is missing."""
+    nature = setting.scopes.nature(node)
+    if isinstance(node, (ast.Tuple, ast.List, ast.Lambda, ast.ListComp)) or is_module(node):
         return False
-    if isinstance(node, ast.Name) and (node.id in LIBRARIES or node.id in ("self", "cls")):
-        return False
-    if setting.scopes.nature(node) in _NOT_VALUES:
-        return False
-    home = setting.home(node)
-    match home.parent:
-        case ast.Assign() | ast.Return() | ast.AugAssign():
-            return home.field == "value"
-        case ast.Call():
-            return home.field == "args"
-        case ast.keyword():
-            return isinstance(node, (ast.Name, ast.Attribute))
-        case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()):
-            return not isinstance(setting.parent(home.parent), ast.Subscript)
-        case ast.ListComp() | ast.GeneratorExp():
-            return home.field == "elt"
-        case ast.BinOp(op=ast.MatMult() | ast.Mult()):
-            return isinstance(node, ast.Name)
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
-            return isinstance(node, (ast.Name, ast.Attribute))
-        case ast.Attribute():
-            return isinstance(setting.parent(home.parent), ast.Call)
-    return False
+    may_be_tensor = nature.is_tensor or nature is Nature.OTHER
+    return may_be_tensor and any(place.holds(setting, node) for place in _PLACES)
 
 
-def _is_there(setting: Setting, node: ast.expr, one: Around) -> bool:
-    """Returns whether a node already has the same code around it or in it."""
-    if node is one.taken:
-        return True
-    parent = setting.parent(node)
-    own = {callee(node), callee(parent)}
-    if isinstance(parent, ast.Attribute):
-        own.add(parent.attr)
-    if one.name:
-        return one.name in own
-    return bool(one.after) and setting.text(node).endswith(one.after)
-
-
-def _cost(setting: Setting, node: ast.expr, one: Around) -> float:
-    is_here = one.scope is setting.scope(node)
-    if _are_alike(node, one.taken):
-        cost = SLIP + 0.25 if is_here else CHANGE
-    else:
-        cost = WRAP if is_here else WRAP + 0.5
-    is_method = not one.before and bool(one.name)
-    return min(cost + (0.25 if is_method or not one.name else 0.0), UNLIKELY)
+@functools.lru_cache(maxsize=1)
+def _calls(setting: Setting) -> Mapping[Scope, list[tuple[ast.Call, ast.expr]]]:
+    """Returns each function's calls that may make a tensor of another one, with that one."""
+    found: dict[Scope, list[tuple[ast.Call, ast.expr]]] = defaultdict(list)
+    for node in setting.nodes:
+        if isinstance(node, ast.Call) and setting.scopes.nature(node).is_tensor:
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as taken)):
+                    if name == "self" or is_module(taken):
+                        taken = next(iter(node.args), taken)
+                case ast.Call(func=ast.Attribute(value=taken)) if not is_module(taken):
+                    pass
+                case ast.Call(args=[taken, *_]):
+                    pass
+                case _:
+                    continue
+            found[setting.scope(node)].append((node, taken))
+    return found
 
 
 def _are_alike(node: ast.expr, other: ast.expr) -> bool:
     """Returns whether two values play the same role, like `q` and `k`."""
-    if isinstance(node, ast.Call) and isinstance(other, ast.Call):
-        return bool(callee(node)) and callee(node) == callee(other)
-    if isinstance(node, ast.Name) and isinstance(other, ast.Name):
-        return node.id == other.id or kinship(node.id, other.id) == 2
-    if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
-        return ast.unparse(node.value) == ast.unparse(other.value) == "self"
+    match node, other:
+        case ast.Call(), ast.Call():
+            return bool(callee(node)) and callee(node) == callee(other)
+        case ast.Name(id=one), ast.Name(id=another):
+            return one == another or kinship(one, another) == 2
+        case ast.Attribute(value=ast.Name(id="self")), ast.Attribute(value=ast.Name(id="self")):
+            return True
     return False
-
-
-def _around(
-    setting: Setting, node: ast.expr, before: str, after: str, cost: float, subject: str
-) -> Draft:
-    return wrap(setting, node, before, after, "transplanted", cost, subject)

@@ -1,14 +1,11 @@
-"""The index of a program: declarations by name, what its code uses, and the code around values."""
+"""The index of a program: its declarations by name, and the attributes that its code reads."""
 
 from __future__ import annotations
 
 import ast
-import bisect
 import functools
-import itertools
 from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from grader.explain.rewriting.program.declarations import (
     CallSignature,
@@ -17,7 +14,7 @@ from grader.explain.rewriting.program.declarations import (
     declarations,
     declared_in,
 )
-from grader.explain.rewriting.program.source import LIBRARIES, Function, Program, Scope, callee
+from grader.explain.rewriting.program.source import Function, Program, Scope, callee
 
 _CALLED = ("__call__", "forward")
 _MOST_ATTRIBUTES = 20
@@ -25,7 +22,7 @@ _NO_CLASS = DeclaredClass((), {}, {})
 
 
 class ProgramIndex:
-    """The functions, classes, words and recipes of a program, and its calls, slices and attributes.
+    """The functions, classes and words of a program, and the attributes that it reads.
 
     Declarations of imported files count like the program's own, because names alone identify them.
     `elsewhere` holds files that the program may import.
@@ -118,103 +115,3 @@ class ProgramIndex:
                 case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=attr):
                     found[self._program.scope(node), self._program.text(value)][attr] = None
         return {key: list(names) for key, names in found.items()}
-
-
-# Calls that are never forgotten around a tensor.
-_DULL = frozenset(
-    {
-        *("range", "len", "print", "zip", "enumerate", "isinstance", "super", "float", "int"),
-        *("list", "tuple", "append", "extend", "item", "size", "numel", "get", "setdefault"),
-        *("arange", "ones", "zeros", "empty", "full", "tensor", "map", "getattr", "format"),
-        *("dim", "join", "split", "register_buffer", "Parameter", "field", "replace", "dict"),
-    }
-)
-_LONGEST = 120
-_NEAR = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """The code around a value at some place: a call, a method or a factor.
-
-    `names` holds the names in that code, and `taken` is the value. `name` is the called function,
-    or "".
-    """
-
-    before: str
-    after: str
-    name: str
-    names: frozenset[str]
-    taken: ast.expr
-    scope: Scope
-
-
-class Surroundings:
-    """The code around the values of a program."""
-
-    def __init__(self, program: Program, index: ProgramIndex) -> None:
-        self._program = program
-        self._index = index
-
-    def near(self, node: ast.AST) -> list[Around]:
-        """Returns the operations on values in the function around a node and near it."""
-        line = getattr(self._program.scope(node), "lineno", 0)
-        first = bisect.bisect_left(self._all_around, line, key=lambda one: one.taken.lineno)
-        return self._all_around[max(0, first - _NEAR) : first + 2 * _NEAR]
-
-    @functools.cached_property
-    def _all_around(self) -> list[Around]:
-        """Returns all operations on values, each once per function."""
-        found: dict[tuple[Scope, str, str], Around] = {}
-        for one in itertools.chain.from_iterable(map(self._around, self._program.nodes)):
-            found.setdefault((one.scope, one.before, one.after), one)
-        return list(found.values())
-
-    def _around(self, node: ast.AST) -> Iterator[Around]:
-        """Yields the code around the first operand of a node, or either factor of a product."""
-        match node:
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if not self._is_holder(value):
-                if name not in _DULL:
-                    yield from self._put_around(node, value, name)
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[*given]):
-                tensors = [one for one in given if not isinstance(one, ast.Constant)][:1]
-                is_dull = name in _DULL and name not in self._index.methods(node)
-                if not is_dull and tensors and not isinstance(tensors[0], ast.Starred):
-                    yield from self._put_around(node, tensors[0], name)
-            case ast.BinOp(left=left, op=ast.MatMult() | ast.Mult() | ast.Div(), right=right):
-                if not isinstance(right, ast.Constant):
-                    yield from self._put_around(node, left, "")
-                if isinstance(node.op, ast.Mult) and not isinstance(left, ast.Constant):
-                    yield from self._put_around(node, right, "")
-            case ast.UnaryOp(op=ast.Invert(), operand=operand):
-                yield from self._put_around(node, operand, "")
-
-    def _is_holder(self, node: ast.expr) -> bool:
-        """Returns whether a node is a module or `self`, which hold functions and are not values."""
-        match node:
-            case ast.Name(id=name):
-                return name == "self" or name in LIBRARIES or name in self._modules
-            case ast.Attribute(value=ast.Name(id="torch" | "nn")):
-                return True
-        return False
-
-    @functools.cached_property
-    def _modules(self) -> set[str]:
-        return {
-            one.asname or one.name.partition(".")[0]
-            for node in ast.walk(self._program.tree)
-            if isinstance(node, ast.Import)
-            for one in node.names
-        }
-
-    def _put_around(self, node: ast.expr, taken: ast.expr, name: str) -> Iterator[Around]:
-        source = self._program.source
-        whole, part = self._program.span(node), self._program.outer_span(taken)
-        before, after = source[whole.start : part.start], source[part.end : whole.end]
-        if "\n" in before or "\n" in after or len(before) + len(after) > _LONGEST:
-            return
-        inner = {id(one) for one in ast.walk(taken)}
-        names = frozenset(
-            one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in inner
-        )
-        yield Around(before, after, name, names, taken, self._program.scope(node))

@@ -6,7 +6,7 @@ import ast
 import types
 from collections.abc import Sequence
 
-from grader.explain.rewriting.program.index import ProgramIndex, Surroundings
+from grader.explain.rewriting.program.index import ProgramIndex
 from grader.explain.rewriting.program.scopes import Observed, Scopes
 from grader.explain.rewriting.program.source import LIBRARIES, Program, callee
 from grader.explain.rewriting.program.variables import AXIS_KEYWORDS
@@ -26,7 +26,7 @@ _PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 
 class Setting(Program):
-    """A program with its index, its names, and the operations on its values.
+    """A program with its index and its names.
 
     `elsewhere` holds the texts of files that it may import, and `observed` what its variables were
     seen to hold.
@@ -41,7 +41,6 @@ class Setting(Program):
         super().__init__(source)
         self.index = ProgramIndex(self, elsewhere)
         self.scopes = Scopes(self, self.index, observed)
-        self.surroundings = Surroundings(self, self.index)
 
 
 def is_second_name(setting: Setting, node: ast.expr) -> bool:
