@@ -6,7 +6,9 @@ ingredient: a variable nearby, of the nature that the row requires.
 
 from __future__ import annotations
 
-from grader.explain.rewriting.edit import CHANGE, SLIP
+import itertools
+
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP
 from grader.explain.rewriting.missing.rows import MISSING
 from grader.explain.rewriting.patterns import Row, both_ways, rows
 from grader.explain.rewriting.program.vocabulary import Nature
@@ -15,8 +17,40 @@ _SLICES = ("$a:$b", "$a:", ":$b")
 _TURNS = (".transpose($*axes)", ".mT", ".T")
 _OF_NUMBERS = ("sqrt", "rsqrt", "exp", "log")
 
+
+def _bounds(*pairs: tuple[str, str]) -> list[tuple[str, str]]:
+    """Returns pairs of arguments as pairs of calls that count."""
+    names = ("range", "torch.arange")
+    return [(f"{of}({old}, $**by)", f"{of}({new}, $**by)") for of in names for old, new in pairs]
+
+
+_SHIFTED = ("0, $n", "1, $n + 1", "2, $n + 2")
+
 ROWS: tuple[Row, ...] = (
     *MISSING,
+    *rows(
+        "where a range begins and ends",
+        SLIP,
+        *_bounds(
+            *(("$n // 2", "0, $n, 2"), ("0, $n // 2", "0, $n, 2")),
+            *(pair for near in itertools.pairwise(_SHIFTED) for pair in both_ways(near)),
+        ),
+    ),
+    *rows(
+        "where a range begins and ends",
+        CHANGE,
+        *_bounds(
+            *(("$n // 2", "$n"), ("$a, $n // 2", "$a, $n"), ("$a, $n, $step", "$a, $n")),
+            *(("$n + 1", "0, $n, 2"), ("$n - 1", "0, $n, 2"), ("$a, $n, 2", "$a, $n // 2")),
+        ),
+    ),
+    *rows(
+        "where a range begins and ends",
+        WRAP,
+        *_bounds(
+            *(("$n", "0, $n, 2"), ("$n", "1, $n"), ("$a, $n", "$a, $n, 2"), ("$a, $n", "$n, $a")),
+        ),
+    ),
     *rows(
         "which part of a tensor is taken",
         SLIP,
