@@ -7,7 +7,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.source import Function, callee
+from grader.explain.rewriting.program.source import Function, callee, with_defaults
 
 _WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
 
@@ -147,15 +147,12 @@ def _attributes(node: ast.ClassDef) -> dict[str, ast.AST]:
 
 
 def _signature(given: ast.arguments, *, bound: bool = False) -> CallSignature:
-    positional = [*given.posonlyargs, *given.args]
-    missing = len(positional) - len(given.defaults)
-    defaults = [*([None] * missing), *map(ast.unparse, given.defaults)]
-    parameters = [Parameter(a.arg, d) for a, d in zip(positional, defaults, strict=True)]
-    by_keyword = [
-        Parameter(a.arg, None if d is None else ast.unparse(d))
-        for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    known = [
+        Parameter(one.arg, None if default is None else ast.unparse(default))
+        for one, default in with_defaults(given)
     ]
-    return CallSignature(tuple(parameters[1:] if bound else parameters), tuple(by_keyword))
+    count = len(known) - len(given.kwonlyargs)
+    return CallSignature(tuple(known[bound:count]), tuple(known[count:]))
 
 
 def _words(tree: ast.Module) -> tuple[str, ...]:

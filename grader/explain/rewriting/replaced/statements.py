@@ -39,12 +39,10 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     set_before = setting.scopes.names(node).before(node.lineno)
     known = [one.name for one in set_before if one.first > 0 and one.name != name]
     kin = [other for other in known if kinship(name, other) == 2]
-    following = setting.following(node)
-    next_text = "" if following is None else setting.text(following)
     span = setting.span(node)
     for other in kin[:_MOST]:
         again = f"{other} = {word.sub(other, value)}"
-        if again != next_text:
+        if again not in setting.source:
             first = in_use().comes_first(other, name)
             place, text = (span.start, f"{again}; ") if first else (span.end, f"; {again}")
             piece = Replacement(place, place, text)
