@@ -27,24 +27,19 @@ class CallSignature:
     positional: tuple[Parameter, ...]
     by_keyword: tuple[Parameter, ...] = ()
 
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """Returns the names of the positional parameters that have no default."""
-        return tuple(one.name for one in self.positional if one.default is None)
-
     def takes(self, count: int) -> bool:
         """Returns whether a call may give this many arguments by position."""
-        return len(self.needed) <= count <= len(self.positional)
+        needed = sum(one.default is None for one in self.positional)
+        return needed <= count <= len(self.positional)
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredClass:
-    """A class: its bases, methods and attributes.
+    """A class: its methods, and its attributes.
 
     Each attribute has the node that tells its nature: a value, an annotation or a property.
     """
 
-    bases: tuple[str, ...]
     methods: dict[str, CallSignature]
     attributes: dict[str, ast.AST]
 
@@ -111,8 +106,7 @@ def _class(node: ast.ClassDef) -> DeclaredClass:
             made = one.decorator_list
             is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in made)
             methods[one.name] = _signature(one.args, bound=not is_static)
-    bases = tuple(getattr(one, "attr", getattr(one, "id", "")) for one in node.bases)
-    return DeclaredClass(bases, methods, _attributes(node))
+    return DeclaredClass(methods, _attributes(node))
 
 
 def _attributes(node: ast.ClassDef) -> dict[str, ast.AST]:

@@ -18,7 +18,7 @@ from grader.explain.rewriting.program.source import Function, Program, Scope, ca
 
 _CALLED = ("__call__", "forward")
 _MOST_ATTRIBUTES = 20
-_NO_CLASS = DeclaredClass((), {}, {})
+_NO_CLASS = DeclaredClass({}, {})
 
 
 class ProgramIndex:
