@@ -102,15 +102,6 @@ ROWS: tuple[Row, ...] = (
         *both_ways(*((f"$x.{name}() + $y", f"($x + $y).{name}()") for name in _OF_NUMBERS)),
     ),
     *rows(
-        "whether parentheses are missing",
-        SLIP,
-        *(
-            (f"$a {compared} $b {joined} $c", f"($a {compared} $b) {joined} $c")
-            for compared in ("<", "<=", ">", ">=", "==")
-            for joined in "&|"
-        ),
-    ),
-    *rows(
         "how an axis is split",
         CHANGE,
         ("$x.unflatten(-1, ($a, $b))", "$x.unflatten(-1, ($b, $a)).transpose(-2, -1)"),

@@ -28,6 +28,7 @@ _SECOND = (Position.SECOND,)
 _FIRST = (Position.FIRST,)
 _RENAMED = (Position.RENAMED,)
 _DIVIDED = (Position.DIVIDED,)
+_DIVISOR = (Position.DIVISOR,)
 _COUNT = (Position.COUNT,)
 
 MISSING: tuple[Row, ...] = (
@@ -69,10 +70,7 @@ MISSING: tuple[Row, ...] = (
     *rows("a factor or a term", CHANGE, ("$p", "1 - $p"), at=(*_OPERAND, *_STORED), p=_NUMBER),
     *rows("a factor or a term", CHANGE + 0.35, ("$p", "1 - $p"), at=_PASSED, p=_NUMBER),
     *rows("a factor or a term", SLIP + 0.25, ("$p", "1 / $p"), at=(*_STORED, *_PASSED), p=_NUMBER),
-    *rows("a factor or a term", WRAP, ("$n", "2 * ($n // 2)"), at=_OPERAND, n=_SIZE),
-    *rows("a factor or a term", CHANGE, ("2 * $n", "2 * ($n // 2)"), n=_SIZE),
     *rows("a factor or a term", WRAP, ("$n", "3 * $n"), at=_STORED, n=_SIZE),
-    *rows("a factor or a term", WRAP, ("$x", "2 * $x"), ("$x", "$x / 2"), at=_STORED, x=_TENSOR),
     *rows(_FACTOR, CHANGE, ("$x", "$x / (1 - $p)"), at=_STORED, x=_TENSOR, p=_NUMBER),
     *rows(
         _FACTOR,
@@ -82,7 +80,7 @@ MISSING: tuple[Row, ...] = (
         x=_TENSOR,
         p=_NUMBER,
     ),
-    *rows("a root that is missing", SLIP, ("$d", "$d ** 0.5"), at=(Position.DIVISOR,), d=_SIZE),
+    *rows("a root that is missing", SLIP, ("$d", "$d ** 0.5"), at=_DIVISOR, d=_SIZE),
     *rows(
         "a root that is missing",
         CHANGE,
@@ -90,15 +88,8 @@ MISSING: tuple[Row, ...] = (
         at=(Position.STORED, Position.HANDED_ON),
         d=_SIZE,
     ),
-    *rows(_FACTOR, CHANGE, ("$d", "$d ** 2"), at=_STORED, d=_SIZE),
-    *(
-        row
-        for nature in (_NUMBER, _SIZE)
-        for row in (
-            *rows(_TERM, CHANGE, ("$d", "$d - $n"), at=(Position.DIVISOR,), d=nature, n=nature),
-            *rows(_TERM, CHANGE, ("max($d, 1)", "max($d - $n, 1)"), d=nature, n=nature),
-        )
-    ),
+    *rows(_TERM, CHANGE, ("$d", "$d - $n"), at=_DIVISOR, d=_NUMBER, n=_NUMBER),
+    *rows(_TERM, CHANGE, ("$d", "$d - $n"), at=_DIVISOR, d=_SIZE, n=_SIZE),
     *rows("a factor", SLIP, ("$x", "2 * $x"), ("-$x / $d", "-2 * $x / $d"), at=_DIVIDED),
     *rows("a factor", CHANGE, ("$x", "$x / 2"), ("$x", "-$x"), at=_DIVIDED),
     *rows(_OFF, SLIP, *with_text("$n", " + 1", " - 1"), at=(Position.BOUND,), n=_SIZE),
@@ -133,13 +124,7 @@ MISSING: tuple[Row, ...] = (
     *rows(
         "how a mask is applied",
         CHANGE,
-        *(
-            (f"$x {operator} $mask{made}", f"$x{masked}")
-            for operator in "+*-"
-            for made in ("", ".float()", ".to($*kind)")
-            for masked in _MASKED
-        ),
-        *(("$x.add($mask)", f"$x{masked}") for masked in _MASKED),
+        *((f"$x {operator} $mask", f"$x{masked}") for operator in "+*-" for masked in _MASKED),
         *(("$x += $mask", f"$x = $x{masked}") for masked in _MASKED),
         *(("$x *= $mask", f"$x = $x{masked}") for masked in _MASKED),
         mask=_MASK,
@@ -168,25 +153,12 @@ MISSING: tuple[Row, ...] = (
         ),
     ),
     *rows(
-        "the type of a mask",
-        CHANGE,
-        ("1 - $x", "$x == 0"),
-        *with_text("torch.tril($*given)", ".bool()"),
-        *with_text("torch.triu($*given)", ".bool()"),
-        at=_STORED,
-    ),
-    *rows(
         "the fill value of a mask",
         CHANGE,
         *(
             (f"$x.{name}($mask, $value)", f"$x.{name}($mask, {value})")
             for name in ("masked_fill", "masked_fill_")
             for value in (_LOWEST, "0.0", "-1e9")
-        ),
-        *(
-            (f"torch.where($mask, {one})", f"torch.where($mask, {other})")
-            for value in (_LOWEST, "0.0")
-            for one, other in (("$x, $value", f"$x, {value}"), ("$value, $x", f"{value}, $x"))
         ),
     ),
     # --- Missing calls, axes and transpositions ---
@@ -209,22 +181,10 @@ MISSING: tuple[Row, ...] = (
         for row in rows(
             _AXIS,
             CHANGE if nature is _MASK else WRAP,
-            *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3, 0, 1))),
-            at=(Position.STORED, *_PASSED),
+            *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
+            at=(*_STORED, *_OPERAND, *_PASSED),
             name=nature,
         )
-    ),
-    *rows(
-        _AXIS,
-        CHANGE,
-        *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
-        at=(Position.OPERAND, Position.RENAMED),
-    ),
-    *rows(
-        _AXIS,
-        CHANGE,
-        *with_text("torch.arange($*given)", ".unsqueeze(-1)", ".unsqueeze(-2)"),
-        at=_STORED,
     ),
     *rows(
         "the order of features",
@@ -236,7 +196,6 @@ MISSING: tuple[Row, ...] = (
     *rows(_TRANSPOSED, SLIP, ("$x", "$x.mT"), at=_SECOND, x=Nature.OTHER),
     *rows(_TRANSPOSED, SLIP, ("$x", "$x.mT"), at=_SECOND, x=_TENSOR),
     *rows(_TRANSPOSED, SLIP, ("$w", "$w.T"), at=_SECOND, w=_WEIGHT),
-    *rows(_TRANSPOSED, CHANGE, ("$x", "$x.mT"), at=_FIRST, x=_TENSOR),
     *rows(_TRANSPOSED, SLIP + 0.25, ("$name", "$name.T"), at=_STORED, name=_WEIGHT),
     *rows(
         _TRANSPOSED,
@@ -258,6 +217,4 @@ MISSING: tuple[Row, ...] = (
         *(("$x.view($*sizes)", f"$x{turn}.contiguous().view($*sizes)") for turn in _AXES),
     ),
     *rows(_TRANSPOSED, WRAP, *with_text("$x", *_AXES), at=_STORED, x=_TENSOR),
-    *rows(_TRANSPOSED, CHANGE, *with_text("$x", *_AXES), at=_RENAMED),
-    # --- Names of torch ---
 )
