@@ -4,56 +4,14 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from grader.explain.rewriting.edit import PRIMARY, Draft, Edit, Replacement, edit_of, replaced
 from grader.explain.rewriting.program.source import Program
 
-_SKIPPED = {"ctx", "type_comment", "kind", "type_params"}
-
-
-class TreeNumbers:
-    """A numbering of syntax trees of a program and of its edits; equal trees have one number."""
-
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._numbers: dict[Hashable, int] = {}
-        self._known: dict[ast.AST, int] = {}
-
-    def number(self, node: ast.AST) -> int:
-        """Returns the number of an unchanged tree."""
-        found = self._known.get(node)
-        if found is None:
-            found = self._known[node] = self._numbered(node, {})
-        return found
-
-    def number_after(self, node: ast.AST, number: int) -> int:
-        """Returns the number of a node's statement after the node became one of this number."""
-        while not isinstance(node, ast.stmt):
-            around = self._program.parent(node)
-            number, node = self._numbered(around, {node: number}), around
-        return number
-
-    def _numbered(self, node: ast.AST, became: Mapping[ast.AST, int]) -> int:
-        """Returns the number of a tree; `became` holds the new numbers of changed parts."""
-        parts: list[Hashable] = [type(node).__name__]
-        for name in node._fields:
-            if name in _SKIPPED:
-                continue
-            value = getattr(node, name, None)
-            if isinstance(value, list):
-                parts.append(tuple(self._part(one, became) for one in value))
-            else:
-                parts.append(self._part(value, became))
-        return self._numbers.setdefault(tuple(parts), len(self._numbers))
-
-    def _part(self, value: object, became: Mapping[ast.AST, int]) -> Hashable:
-        if isinstance(value, ast.AST):
-            return became[value] if value in became else self.number(value)
-        return (type(value), value)
-
-
+# Stands in a dump for the tree that a draft changes.
+_GAP = ast.dump(ast.Name("the gap"))
 _ATOMS = (*PRIMARY, ast.Constant, ast.JoinedStr)
 
 
@@ -62,11 +20,12 @@ class DraftCheck:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._trees = TreeNumbers(program)
+        self._dump = functools.cache(_dump)
         self._parse = functools.cache(self._parsed)
+        self._around = functools.cache(self._dump_around)
 
-    def checked(self, draft: Draft) -> tuple[int, Edit] | None:
-        """Returns the edit of a draft after the number of the statement's new tree.
+    def checked(self, draft: Draft) -> tuple[str, Edit] | None:
+        """Returns the edit of a draft after the dump of the statement's new tree.
 
         The edit has the parentheses that it needs. Returns None if it is invalid or has no effect.
         """
@@ -83,21 +42,33 @@ class DraftCheck:
         )
         text = replaced(program.source[span.start : span.end], pieces, span.start)
         parsed = self._parse(text, isinstance(node, ast.expr))
-        if parsed is None or parsed[0] == self._trees.number(node):
+        if parsed is None or parsed[0] == self._dump(node):
             return None
-        number, tree = parsed
+        dump, tree = parsed
         edit = edit_of(program, draft, pieces)
         if isinstance(node, ast.expr) and self._needs_parentheses(node, tree, pieces, text):
             before = Replacement(span.start, span.start, "(")
             pieces = merged((before, *pieces, Replacement(span.end, span.end, ")")))
             edit = replace(edit, replacements=pieces)
-        return self._trees.number_after(node, number), edit
+        return self._around(node).replace(_GAP, dump), edit
+
+    def _dump_around(self, node: ast.AST) -> str:
+        """Returns the dump of a node's statement with a gap in the node's place."""
+        home, gap = self._program.home(node), ast.Name("the gap")
+        if isinstance(node, ast.stmt):
+            return _GAP
+        own = getattr(home.parent, home.field)
+        changed = [gap if one is node else one for one in own] if isinstance(own, list) else gap
+        setattr(home.parent, home.field, changed)
+        found = _dump(home.statement)
+        setattr(home.parent, home.field, own)
+        return found
 
     def _added_lines(self, piece: Replacement) -> int:
         before = self._program.source.count("\n", piece.start, piece.end)
         return piece.text.count("\n") - before
 
-    def _parsed(self, text: str, is_expression: bool) -> tuple[int, ast.AST] | None:
+    def _parsed(self, text: str, is_expression: bool) -> tuple[str, ast.AST] | None:
         try:
             if is_expression:
                 tree: ast.AST = ast.parse(f"({text}\n)", mode="eval").body
@@ -106,7 +77,7 @@ class DraftCheck:
                 tree = module.body[0] if len(module.body) == 1 else module
         except (SyntaxError, ValueError):
             return None
-        return None if _repeats_keyword(tree) else (self._trees.number(tree), tree)
+        return None if _repeats_keyword(tree) else (_dump(tree), tree)
 
     def _needs_parentheses(
         self, node: ast.expr, tree: ast.AST, pieces: Sequence[Replacement], text: str
@@ -123,6 +94,11 @@ class DraftCheck:
             return False
         is_in_statement = isinstance(self._program.parent(node), ast.stmt)
         return isinstance(tree, ast.Tuple) or not is_in_statement
+
+
+def _dump(tree: ast.AST) -> str:
+    """Returns the dump of a tree, in which a target of an assignment is like a value."""
+    return ast.dump(tree).replace("ctx=Store()", "ctx=Load()")
 
 
 def _repeats_keyword(tree: ast.AST) -> bool:

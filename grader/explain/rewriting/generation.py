@@ -94,7 +94,7 @@ def _of_statement(
     setting: Setting, check: DraftCheck, slips: Slips, statement: Statement
 ) -> list[Edit]:
     """Returns the cheapest edits of one statement, no two of them equal."""
-    found: dict[int, Edit] = {}
+    found: dict[str, Edit] = {}
     most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
     most *= _head_lines(statement.node)
     for draft in _likeliest_first(_drafts(setting, slips, statement)):
