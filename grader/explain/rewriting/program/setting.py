@@ -10,7 +10,6 @@ from grader.explain.rewriting.program.index import ProgramIndex
 from grader.explain.rewriting.program.scopes import Observed, Scopes
 from grader.explain.rewriting.program.source import LIBRARIES, Program, callee
 from grader.explain.rewriting.program.variables import AXIS_KEYWORDS
-from grader.explain.rewriting.program.vocabulary import Nature
 
 AXES = frozenset(
     {
@@ -22,7 +21,6 @@ AXES = frozenset(
     }
 )
 TURNING = frozenset({"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"})
-_PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 
 class Setting(Program):
@@ -41,14 +39,6 @@ class Setting(Program):
         super().__init__(source)
         self.index = ProgramIndex(self, elsewhere)
         self.scopes = Scopes(self, self.index, observed)
-
-
-def is_second_name(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a variable only gets a second name: `turned = x`."""
-    match setting.parent(node):
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
-            return name != own
-    return False
 
 
 def integer(node: ast.AST) -> int | None:
@@ -103,28 +93,6 @@ def _is_axis_by_position(name: str, place: int, node: ast.AST, is_method: bool) 
     if name == "unflatten":
         return place == 0
     return integer(node) is not None or (place > 0 and isinstance(node, ast.Name))
-
-
-def is_product(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a node is a matrix product whose second factor is not a weight."""
-    match node:
-        case ast.BinOp(op=ast.MatMult(), right=right):
-            parts: list[ast.expr] = [right]
-            while isinstance(parts[-1], (ast.Attribute, ast.Call)):
-                last = parts[-1]
-                parts.append(last.value if isinstance(last, ast.Attribute) else last.func)
-            return all(setting.scopes.nature(part) is not Nature.WEIGHT for part in parts)
-        case ast.Call():
-            return callee(node) in _PRODUCTS
-    return False
-
-
-def meets_softmax(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a tensor is an argument of a softmax."""
-    given = argument_of(setting, node)
-    if given is None or "softmax" not in callee(given[0]).lower():
-        return False
-    return setting.scopes.nature(node) is Nature.TENSOR
 
 
 def named(node: ast.AST) -> str:
