@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP
-from grader.explain.rewriting.program.declarations import Parameter
+from grader.explain.rewriting.program.index import Parameter
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name

@@ -1,9 +1,10 @@
 """Patterns over Python source: `torch.cat($x)` becomes `torch.stack($x).flatten(-2)`.
 
 `$x` stands for any expression, and for the same one wherever it occurs. `$name` stands for a
-variable. `$*x` stands for all further arguments, by position and by keyword. `[$a:]` stands for a
-slice. The replacement keeps the source text of each. A `$x` in the replacement alone stands for a
-variable nearby: one of the nature or the names that the row's `where` gives.
+variable. `$*x` stands for all further arguments, by position and by keyword, and `$**x` for those
+by keyword. `[$a:]` stands for a slice. The replacement keeps the source text of each. A `$x` in the
+replacement alone stands for a variable nearby: one of the nature or the names that the row's
+`where` gives.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
 from grader.explain.rewriting.program.vocabulary import Nature
 
-_HOLE = re.compile(r"\$(\*?)(\w+)")
+_HOLE = re.compile(r"\$(\*{0,2})(\w+)")
 # A gap to fill; without further arguments, the commas around them go too.
-_FILLED = re.compile(r"(, )?\$\*(\w+)(, )?|\$(\w+)")
+_FILLED = re.compile(r"(, )?\$\*+(\w+)(, )?|\$(\w+)")
 _STANDS_FOR = "stands_for_"
 _VARIABLE = "name"
 _SKIPPED = ("ctx", "kind", "type_comment")
@@ -190,16 +191,21 @@ def _matches(pattern: ast.AST, node: ast.AST, bound: _Bound) -> bool:
 
 
 def _without_rest(pattern: ast.Call, node: ast.Call, bound: _Bound) -> tuple[ast.Call, ast.Call]:
-    """Binds a call's further arguments to the pattern's `$*x`, and returns both without them."""
-    match pattern.args:
-        case [*first, ast.Starred(value=rest)] if (name := _hole(rest)) is not None:
-            count, named = len(first), {one.arg for one in pattern.keywords}
-            others = [one for one in node.keywords if one.arg not in named]
-            bound[name] = [*node.args[count:], *others]
-            own = [one for one in node.keywords if one.arg in named]
-            by_name = ast.Call(node.func, node.args[:count], own)
-            return ast.Call(pattern.func, first, pattern.keywords), by_name
-    return pattern, node
+    """Binds a call's further arguments to `$*x` or `$**x`, and returns both without them."""
+    match pattern:
+        case ast.Call(args=[*first, ast.Starred(value=rest)], keywords=given):
+            count = len(first)
+        case ast.Call(args=first, keywords=[*given, ast.keyword(arg=None, value=rest)]):
+            count = len(node.args)
+        case _:
+            return pattern, node
+    name, named = _hole(rest), {one.arg for one in given}
+    if name is None:
+        return pattern, node
+    others = [one for one in node.keywords if one.arg not in named]
+    bound[name] = [*node.args[count:], *others]
+    own = [one for one in node.keywords if one.arg in named]
+    return ast.Call(pattern.func, first, given), ast.Call(node.func, node.args[:count], own)
 
 
 def _alike(one: object, other: object, bound: _Bound) -> bool:

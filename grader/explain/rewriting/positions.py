@@ -11,13 +11,12 @@ from grader.explain.rewriting.program.setting import (
     argument_of,
     integer,
     is_axis,
-    is_product,
-    is_second_name,
-    meets_softmax,
 )
 from grader.explain.rewriting.program.source import callee
+from grader.explain.rewriting.program.vocabulary import Nature
 
 _PRODUCTS = ("matmul", "bmm", "mm")
+_OF_TENSORS = ("matmul", "einsum", "bmm", "dot", "inner")
 _SCALING = ("div", "mul", "div_", "mul_")
 _BOUNDED = ("arange", "range", "linspace")
 
@@ -106,11 +105,41 @@ def _is_handed_on(setting: Setting, node: ast.expr) -> bool:
     return given is not None and setting.index.signature(given[0]) is not None
 
 
+def _is_second_name(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether a variable only gets a second name: `turned = x`."""
+    match setting.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
+            return name != own
+    return False
+
+
+def _is_product(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether a node is a matrix product whose second factor is not a weight."""
+    match node:
+        case ast.BinOp(op=ast.MatMult(), right=right):
+            parts: list[ast.expr] = [right]
+            while isinstance(parts[-1], (ast.Attribute, ast.Call)):
+                last = parts[-1]
+                parts.append(last.value if isinstance(last, ast.Attribute) else last.func)
+            return all(setting.scopes.nature(part) is not Nature.WEIGHT for part in parts)
+        case ast.Call():
+            return callee(node) in _OF_TENSORS
+    return False
+
+
+def _meets_softmax(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether a tensor is an argument of a softmax."""
+    given = argument_of(setting, node)
+    if given is None or "softmax" not in callee(given[0]).lower():
+        return False
+    return setting.scopes.nature(node) is Nature.TENSOR
+
+
 _TESTS: dict[Position, Callable[[Setting, ast.expr], bool]] = {
-    Position.RENAMED: is_second_name,
+    Position.RENAMED: _is_second_name,
     Position.BOUND: _is_bound,
     Position.COUNT: _is_count,
-    Position.PRODUCT: is_product,
-    Position.WEIGHED: meets_softmax,
+    Position.PRODUCT: _is_product,
+    Position.WEIGHED: _meets_softmax,
     Position.HANDED_ON: _is_handed_on,
 }

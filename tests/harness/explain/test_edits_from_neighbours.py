@@ -89,14 +89,6 @@ def loaded_all(layers, W_query, W_key):
     for layer, W in ((layers[0], W_query), (layers[1], W_key)):
         layer.weight.data = W.T
 
-def weighted(layers, q_weight, k_weight):
-    layers.q.weight.data = q_weight
-    layers.k.weight.data = k_weight
-
-def restored(saved, model, optimizer):
-    model.load_state_dict(saved["model_state"])
-    optimizer.load_state_dict(saved["optimizer_state"])
-
 def flat(x):
     return x.reshape(-1, *x.shape[-2:])
 
@@ -138,22 +130,6 @@ class Attention(nn.Module):
 """
 
 SLIPS = {
-    "a statement for a parameter that is never used": [
-        (
-            "    layers.q.weight.data = q_weight\n    layers.k.weight.data = k_weight",
-            "    layers.q.weight.data = q_weight",
-        ),
-        (
-            "    layers.q.weight.data = q_weight\n    layers.k.weight.data = k_weight",
-            "    layers.k.weight.data = k_weight",
-            "    layers.k.weight.data = k_weight\n    layers.q.weight.data = q_weight",
-        ),
-        (
-            '    model.load_state_dict(saved["model_state"])\n'
-            '    optimizer.load_state_dict(saved["optimizer_state"])',
-            '    model.load_state_dict(saved["model_state"])',
-        ),
-    ],
     "a call that a neighbour has": [
         ("self.split(k), self.split(v)", "self.split(k), v"),
     ],

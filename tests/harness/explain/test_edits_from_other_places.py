@@ -182,9 +182,6 @@ def loaded(model, query, key, out):
 """
 
 SLIPS = {
-    "a projection with which another method ends": [
-        ("return self.out_proj(mixed)", "return mixed"),
-    ],
     "an option of the method that is overridden": [
         (
             "forward(x, is_causal=True, positions=positions)",
@@ -200,7 +197,6 @@ SLIPS = {
     ],
     "a keyword argument": [
         ("flags, positions=positions)", "flags)", "flags, positions=positions)"),
-        ("hidden=opened(mask)) @ v", "hidden=mask) @ v"),
     ],
     "a scale beside a product of two names": [
         ("q @ turned / dk ** 0.5", "q @ turned", "(q @ turned) / dk ** 0.5"),

@@ -67,6 +67,7 @@ def variable(row: Row, name: str) -> str:
 
 def example(row: Row, text: str) -> str:
     """Returns a pattern with a variable in each gap, and two arguments where several may stand."""
+    text = re.sub(r"\$\*\*(\w+)", r"\1=-1", text)
     text = re.sub(r"\$\*(\w+)", r"\1, -1", text)
     return HOLE.sub(lambda found: variable(row, found[1]), text)
 

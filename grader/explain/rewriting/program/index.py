@@ -1,31 +1,175 @@
-"""The index of a program: declarations by name, what its code uses, and the code around values."""
+"""The index of a program: its declarations by name, and the attributes that its code reads."""
 
 from __future__ import annotations
 
 import ast
-import bisect
 import functools
-import itertools
+import re
 from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.declarations import (
-    CallSignature,
-    DeclaredClass,
-    Parameter,
-    declarations,
-    declared_in,
+from grader.explain.rewriting.program.source import (
+    Function,
+    Program,
+    Scope,
+    callee,
+    with_defaults,
 )
-from grader.explain.rewriting.program.source import LIBRARIES, Function, Program, Scope, callee
+
+_WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter, and the text of its default; None if it has none."""
+
+    name: str
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallSignature:
+    """The parameters of a function or a method, without `self`."""
+
+    positional: tuple[Parameter, ...]
+    by_keyword: tuple[Parameter, ...] = ()
+
+    def takes(self, count: int) -> bool:
+        """Returns whether a call may give this many arguments by position."""
+        needed = sum(one.default is None for one in self.positional)
+        return needed <= count <= len(self.positional)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredClass:
+    """A class: its methods, and its attributes.
+
+    Each attribute has the node that tells its nature: a value, an annotation or a property.
+    """
+
+    methods: dict[str, CallSignature]
+    attributes: dict[str, ast.AST]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The declarations of one file, by name.
+
+    `functions` holds constructors under the names of their classes. `made` gives the class of a
+    variable or an attribute. `words` holds the strings of the program that are like names.
+    """
+
+    functions: dict[str, CallSignature]
+    classes: dict[str, DeclaredClass]
+    made: dict[str, str]
+    words: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=512)
+def declared_in(text: str) -> Declared | None:
+    """Returns the declarations of a file, or None if it does not parse."""
+    try:
+        return declarations(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def declarations(tree: ast.Module) -> Declared:
+    """Returns the declarations of a file."""
+    functions: dict[str, CallSignature] = {}
+    classes: dict[str, DeclaredClass] = {}
+    made: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name):
+                classes[name] = _class(node)
+                if "__init__" in classes[name].methods:
+                    functions[name] = classes[name].methods["__init__"]
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                functions.setdefault(name, _signature(node.args))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=given)):
+                functions.setdefault(name, _signature(given))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+                if other in functions:
+                    functions.setdefault(name, functions[other])
+            case ast.Assign(
+                targets=[ast.Name(id=name) | ast.Attribute(attr=name)],
+                value=(
+                    ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
+                    | ast.IfExp(
+                        body=ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called))
+                    )
+                ),
+            ):
+                if called[:1].isupper():
+                    made.setdefault(name, called)
+    return Declared(functions, classes, made, _words(tree))
+
+
+def _class(node: ast.ClassDef) -> DeclaredClass:
+    methods = {}
+    for one in node.body:
+        if isinstance(one, Function):
+            made = one.decorator_list
+            is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in made)
+            methods[one.name] = _signature(one.args, bound=not is_static)
+    return DeclaredClass(methods, _attributes(node))
+
+
+def _attributes(node: ast.ClassDef) -> dict[str, ast.AST]:
+    """Returns the attributes of a class, each with the node that tells its nature."""
+    found: dict[str, ast.AST] = {}
+    for one in node.body:
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = one
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found[name] = value
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value
+            ):
+                if not callee(found.get(name, node))[:1].isupper():  # a layer, or None without it
+                    found[name] = value
+            case (
+                ast.FunctionDef(
+                    name=name, decorator_list=[ast.Name(id="property" | "cached_property")]
+                )
+                | ast.Call(
+                    func=ast.Attribute(attr="register_buffer"),
+                    args=[ast.Constant(value=str(name)), *_],
+                )
+            ):
+                found[name] = part
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                found.setdefault(name, part)
+    return found
+
+
+def _signature(given: ast.arguments, *, bound: bool = False) -> CallSignature:
+    known = [
+        Parameter(one.arg, None if default is None else ast.unparse(default))
+        for one, default in with_defaults(given)
+    ]
+    count = len(known) - len(given.kwonlyargs)
+    return CallSignature(tuple(known[bound:count]), tuple(known[count:]))
+
+
+def _words(tree: ast.Module) -> tuple[str, ...]:
+    """Returns the strings in a file that are like names."""
+    known = (one.value for one in ast.walk(tree) if isinstance(one, ast.Constant))
+    return tuple({one: None for one in known if isinstance(one, str) and _WORD.fullmatch(one)})
+
 
 _CALLED = ("__call__", "forward")
 _MOST_ATTRIBUTES = 20
-_NO_CLASS = DeclaredClass((), {}, {})
+_NO_CLASS = DeclaredClass({}, {})
 
 
 class ProgramIndex:
-    """The functions, classes, words and recipes of a program, and its calls, slices and attributes.
+    """The functions, classes and words of a program, and the attributes that it reads.
 
     Declarations of imported files count like the program's own, because names alone identify them.
     `elsewhere` holds files that the program may import.
@@ -42,7 +186,6 @@ class ProgramIndex:
         self._methods = dict(ChainMap(*(one.methods for one in self._all_classes)))
         self._made = dict(ChainMap(*(one.made for one in known)))
         self.words = tuple(dict.fromkeys(word for one in known for word in one.words))
-        self.strides = frozenset(name for one in known for name in one.strides)
 
     def signature(self, call: ast.Call) -> CallSignature | None:
         """Returns the signature of the function, method, class or instance that is called."""
@@ -102,11 +245,6 @@ class ProgramIndex:
         return [one for one in known if one != name]
 
     @functools.cached_property
-    def calls(self) -> Counter[str]:
-        """Returns how often the program calls something of each name."""
-        return Counter(map(callee, ast.walk(self._program.tree)))
-
-    @functools.cached_property
     def uses(self) -> Counter[str]:
         """Returns how often the program reads an attribute of each name."""
         return Counter(
@@ -124,103 +262,3 @@ class ProgramIndex:
                 case ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=attr):
                     found[self._program.scope(node), self._program.text(value)][attr] = None
         return {key: list(names) for key, names in found.items()}
-
-
-# Calls that are never forgotten around a tensor.
-_DULL = frozenset(
-    {
-        *("range", "len", "print", "zip", "enumerate", "isinstance", "super", "float", "int"),
-        *("list", "tuple", "append", "extend", "item", "size", "numel", "get", "setdefault"),
-        *("arange", "ones", "zeros", "empty", "full", "tensor", "map", "getattr", "format"),
-        *("dim", "join", "split", "register_buffer", "Parameter", "field", "replace", "dict"),
-    }
-)
-_LONGEST = 120
-_NEAR = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """The code around a value at some place: a call, a method or a factor.
-
-    `names` holds the names in that code, and `taken` is the value. `name` is the called function,
-    or "".
-    """
-
-    before: str
-    after: str
-    name: str
-    names: frozenset[str]
-    taken: ast.expr
-    scope: Scope
-
-
-class Surroundings:
-    """The code around the values of a program."""
-
-    def __init__(self, program: Program, index: ProgramIndex) -> None:
-        self._program = program
-        self._index = index
-
-    def near(self, node: ast.AST) -> list[Around]:
-        """Returns the operations on values in the function around a node and near it."""
-        line = getattr(self._program.scope(node), "lineno", 0)
-        first = bisect.bisect_left(self._all_around, line, key=lambda one: one.taken.lineno)
-        return self._all_around[max(0, first - _NEAR) : first + 2 * _NEAR]
-
-    @functools.cached_property
-    def _all_around(self) -> list[Around]:
-        """Returns all operations on values, each once per function."""
-        found: dict[tuple[Scope, str, str], Around] = {}
-        for one in itertools.chain.from_iterable(map(self._around, self._program.nodes)):
-            found.setdefault((one.scope, one.before, one.after), one)
-        return list(found.values())
-
-    def _around(self, node: ast.AST) -> Iterator[Around]:
-        """Yields the code around the first operand of a node, or either factor of a product."""
-        match node:
-            case ast.Call(func=ast.Attribute(value=value, attr=name)) if not self._is_holder(value):
-                if name not in _DULL:
-                    yield from self._put_around(node, value, name)
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[*given]):
-                tensors = [one for one in given if not isinstance(one, ast.Constant)][:1]
-                is_dull = name in _DULL and name not in self._index.methods(node)
-                if not is_dull and tensors and not isinstance(tensors[0], ast.Starred):
-                    yield from self._put_around(node, tensors[0], name)
-            case ast.BinOp(left=left, op=ast.MatMult() | ast.Mult() | ast.Div(), right=right):
-                if not isinstance(right, ast.Constant):
-                    yield from self._put_around(node, left, "")
-                if isinstance(node.op, ast.Mult) and not isinstance(left, ast.Constant):
-                    yield from self._put_around(node, right, "")
-            case ast.UnaryOp(op=ast.Invert(), operand=operand):
-                yield from self._put_around(node, operand, "")
-
-    def _is_holder(self, node: ast.expr) -> bool:
-        """Returns whether a node is a module or `self`, which hold functions and are not values."""
-        match node:
-            case ast.Name(id=name):
-                return name == "self" or name in LIBRARIES or name in self._modules
-            case ast.Attribute(value=ast.Name(id="torch" | "nn")):
-                return True
-        return False
-
-    @functools.cached_property
-    def _modules(self) -> set[str]:
-        return {
-            one.asname or one.name.partition(".")[0]
-            for node in ast.walk(self._program.tree)
-            if isinstance(node, ast.Import)
-            for one in node.names
-        }
-
-    def _put_around(self, node: ast.expr, taken: ast.expr, name: str) -> Iterator[Around]:
-        source = self._program.source
-        whole, part = self._program.span(node), self._program.outer_span(taken)
-        before, after = source[whole.start : part.start], source[part.end : whole.end]
-        if "\n" in before or "\n" in after or len(before) + len(after) > _LONGEST:
-            return
-        inner = {id(one) for one in ast.walk(taken)}
-        names = frozenset(
-            one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in inner
-        )
-        yield Around(before, after, name, names, taken, self._program.scope(node))

@@ -17,6 +17,7 @@ from grader.explain.rewriting.program.source import (
     bound_in,
     names_in,
     parameters,
+    with_defaults,
 )
 from grader.explain.rewriting.program.variables import (
     Names,
@@ -163,10 +164,9 @@ class Scopes:
         if outer is not None:
             names |= {name: Variable(name, one.nature) for name, one in self.of(outer).items()}
         if isinstance(scope, Function):
-            told = _of_parameters(scope.args)
-            for one in parameters(scope.args):
-                is_own = one.arg not in ("self", "cls")
-                names[one.arg] = Variable(one.arg, told[one.arg], one.lineno, is_own)
+            for one, default in with_defaults(scope.args):
+                told, is_own = _of_parameter(one, default), one.arg not in ("self", "cls")
+                names[one.arg] = Variable(one.arg, told, one.lineno, is_own)
         around = self._program.class_around(scope)
         if around is not None and isinstance(scope, Function):
             for name, nature in self._attributes(around).items():
@@ -214,14 +214,6 @@ def _called_in(around: ast.ClassDef) -> frozenset[str]:
     """Returns the texts of all that a class calls."""
     calls = (node for node in ast.walk(around) if isinstance(node, ast.Call))
     return frozenset(ast.unparse(node.func) for node in calls)
-
-
-def _of_parameters(given: ast.arguments) -> dict[str, Nature]:
-    """Returns the natures of parameters."""
-    positional = [*given.posonlyargs, *given.args]
-    pairs = [*zip(reversed(positional), reversed(given.defaults), strict=False)]
-    defaults = dict([*pairs, *zip(given.kwonlyargs, given.kw_defaults, strict=True)])
-    return {one.arg: _of_parameter(one, defaults.get(one)) for one in parameters(given)}
 
 
 def _of_parameter(parameter: ast.arg, default: ast.expr | None) -> Nature:

@@ -6,11 +6,10 @@ import ast
 import types
 from collections.abc import Sequence
 
-from grader.explain.rewriting.program.index import ProgramIndex, Surroundings
+from grader.explain.rewriting.program.index import ProgramIndex
 from grader.explain.rewriting.program.scopes import Observed, Scopes
 from grader.explain.rewriting.program.source import LIBRARIES, Program, callee
 from grader.explain.rewriting.program.variables import AXIS_KEYWORDS
-from grader.explain.rewriting.program.vocabulary import Nature
 
 AXES = frozenset(
     {
@@ -22,13 +21,10 @@ AXES = frozenset(
     }
 )
 TURNING = frozenset({"t", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis"})
-# The largest step that may count features, and is no size of blocks.
-_PAIR = 2
-_PRODUCTS = {"matmul", "einsum", "bmm", "dot", "inner"}
 
 
 class Setting(Program):
-    """A program with its index, its names, and the operations on its values.
+    """A program with its index and its names.
 
     `elsewhere` holds the texts of files that it may import, and `observed` what its variables were
     seen to hold.
@@ -43,15 +39,6 @@ class Setting(Program):
         super().__init__(source)
         self.index = ProgramIndex(self, elsewhere)
         self.scopes = Scopes(self, self.index, observed)
-        self.surroundings = Surroundings(self, self.index)
-
-
-def is_second_name(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a variable only gets a second name: `turned = x`."""
-    match setting.parent(node):
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=own)):
-            return name != own
-    return False
 
 
 def integer(node: ast.AST) -> int | None:
@@ -64,34 +51,6 @@ def integer(node: ast.AST) -> int | None:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
             return -value
     return None
-
-
-def is_block(setting: Setting, node: ast.AST) -> bool:
-    """Returns whether a node is the size of the blocks in which a loop counts.
-
-    It is never at fault: larger blocks need no second round, and so hide a fault of the rounds.
-    """
-    parent = setting.parent(node)
-    value = integer(node)
-    if value is None or value <= _PAIR or not setting.index.strides:
-        return False
-    names: list[str] = []
-    match parent:
-        case (
-            ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)])
-            | ast.AnnAssign(target=ast.Name(id=name) | ast.Attribute(attr=name))
-        ):
-            names = [name]
-        case ast.arguments():
-            own = [*parent.posonlyargs, *parent.args]
-            own = [*own[len(own) - len(parent.defaults) :], *parent.kwonlyargs]
-            given = (*parent.defaults, *parent.kw_defaults)
-            names = [one.arg for one, default in zip(own, given, strict=True) if default is node]
-        case ast.Call() | ast.keyword():
-            call = parent if isinstance(parent, ast.Call) else setting.parent(parent)
-            of_call = setting.index.arguments(call) if isinstance(call, ast.Call) else ()
-            names = [one.name for one, argument in of_call if argument is node]
-    return not setting.index.strides.isdisjoint(names)
 
 
 def argument_of(setting: Setting, node: ast.AST) -> tuple[ast.Call, str] | None:
@@ -134,28 +93,6 @@ def _is_axis_by_position(name: str, place: int, node: ast.AST, is_method: bool) 
     if name == "unflatten":
         return place == 0
     return integer(node) is not None or (place > 0 and isinstance(node, ast.Name))
-
-
-def is_product(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a node is a matrix product whose second factor is not a weight."""
-    match node:
-        case ast.BinOp(op=ast.MatMult(), right=right):
-            parts: list[ast.expr] = [right]
-            while isinstance(parts[-1], (ast.Attribute, ast.Call)):
-                last = parts[-1]
-                parts.append(last.value if isinstance(last, ast.Attribute) else last.func)
-            return all(setting.scopes.nature(part) is not Nature.WEIGHT for part in parts)
-        case ast.Call():
-            return callee(node) in _PRODUCTS
-    return False
-
-
-def meets_softmax(setting: Setting, node: ast.expr) -> bool:
-    """Returns whether a tensor is an argument of a softmax."""
-    given = argument_of(setting, node)
-    if given is None or "softmax" not in callee(given[0]).lower():
-        return False
-    return setting.scopes.nature(node) is Nature.TENSOR
 
 
 def named(node: ast.AST) -> str:

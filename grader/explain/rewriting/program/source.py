@@ -31,11 +31,10 @@ class Span:
 
 @dataclass(slots=True)
 class NodePlace:
-    """The place of a node in the tree: its parent and place there, its statement, its scope."""
+    """The place of a node in the tree: its parent and field there, its statement, its scope."""
 
     parent: ast.AST
     field: str
-    index: int | None
     statement: ast.stmt
     scope: Scope
 
@@ -64,8 +63,8 @@ class Program:
         self._homes: dict[ast.AST, NodePlace] = {}
         self._spans: dict[ast.AST, Span] = {}
         self.statements: list[Statement] = []
-        for place, statement in enumerate(self.tree.body):
-            self._settle(statement, self.tree, "body", place, self.tree)
+        for statement in self.tree.body:
+            self._settle(statement, self.tree, "body", self.tree)
 
     @property
     def nodes(self) -> Iterator[ast.AST]:
@@ -79,13 +78,6 @@ class Program:
     def parent(self, node: ast.AST) -> ast.AST:
         """Returns the node around a node."""
         return self._homes[node].parent
-
-    def following(self, node: ast.stmt) -> ast.stmt | None:
-        """Returns the statement that follows a statement in its block."""
-        home = self._homes[node]
-        block = getattr(home.parent, home.field)
-        place = home.index + 1 if home.index is not None else len(block)
-        return block[place] if place < len(block) else None
 
     def scope(self, node: ast.AST) -> Scope:
         """Returns the innermost function, class or module around a node; the module for itself."""
@@ -175,54 +167,40 @@ class Program:
             return home.field == "args" and len(home.parent.args) + len(home.parent.keywords) == 1
         return isinstance(home.parent, ast.ClassDef)
 
-    def _settle(
-        self, statement: ast.stmt, parent: ast.AST, field: str, index: int, scope: Scope
-    ) -> None:
+    def _settle(self, statement: ast.stmt, parent: ast.AST, field: str, scope: Scope) -> None:
         """Records the places of a statement's nodes, and which of them may be edited."""
-        self._homes[statement] = NodePlace(parent, field, index, statement, scope)
+        self._homes[statement] = NodePlace(parent, field, statement, scope)
         own = Statement(statement)
         self.statements.append(own)
-        inner = statement if isinstance(statement, Function | ast.ClassDef) else scope
         if isinstance(statement, _SIMPLE) and _is_edited(statement, "value"):
             own.nodes.append(statement)
-        blocks: list[tuple[str, list[ast.stmt]]] = []
-        for name, value in ast.iter_fields(statement):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                blocks.append((name, value))
-            else:
-                self._settle_part(value, statement, name, own, scope, _is_edited(statement, name))
+        for name, part in _parts(statement):
+            self._settle_part(part, statement, name, own, scope, _is_edited(statement, name))
         if len(own.nodes) > _TOO_LARGE:
             own.nodes.clear()
-        for name, block in blocks:
-            for number, one in enumerate(block):
-                if not (inner is statement and number == 0 and _is_text(one)):
-                    self._settle(one, statement, name, number, inner)
 
     def _settle_part(
-        self,
-        value: object,
-        parent: ast.AST,
-        field: str,
-        own: Statement,
-        scope: Scope,
-        editable: bool,
+        self, part: ast.AST, parent: ast.AST, field: str, own: Statement, scope: Scope, edited: bool
     ) -> None:
-        children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
-        for index, child in children:
-            if not isinstance(child, ast.AST) or isinstance(child, _UNPLACED):
-                continue
-            self._homes[child] = NodePlace(parent, field, index, own.node, scope)
-            if isinstance(child, (ast.ExceptHandler, ast.match_case)):
-                for number, one in enumerate(child.body):
-                    self._settle(one, child, "body", number, scope)
-                continue
-            if editable:
-                own.nodes.append(child)
-            # Nodes inside f-strings have no span.
-            for name, part in () if isinstance(child, ast.JoinedStr) else ast.iter_fields(child):
-                if part is not None and not isinstance(part, (str, int)):
-                    inside = editable and name not in _UNEDITED
-                    self._settle_part(part, child, name, own, scope, inside)
+        if isinstance(part, ast.stmt):
+            inner = parent if isinstance(parent, Function | ast.ClassDef) else scope
+            if not (inner is parent and part is inner.body[0] and _is_text(part)):
+                self._settle(part, parent, field, inner)
+            return
+        self._homes[part] = NodePlace(parent, field, own.node, scope)
+        if edited:
+            own.nodes.append(part)
+        # Nodes inside f-strings have no span.
+        for name, inside in () if isinstance(part, ast.JoinedStr) else _parts(part):
+            self._settle_part(inside, part, name, own, scope, edited and name not in _UNEDITED)
+
+
+def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yields the children of a node that have a place, each with its field."""
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, _UNPLACED):
+                yield name, child
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -277,4 +255,11 @@ def bound_in(node: ast.AST) -> set[str]:
 
 def parameters(given: ast.arguments) -> list[ast.arg]:
     """Returns the named parameters of a function or a lambda."""
-    return [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return [one for one, _ in with_defaults(given)]
+
+
+def with_defaults(given: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
+    """Returns the named parameters of a function or a lambda, each with its default or None."""
+    positional = [*given.posonlyargs, *given.args]
+    defaults = [*([None] * (len(positional) - len(given.defaults))), *given.defaults]
+    return [*zip([*positional, *given.kwonlyargs], [*defaults, *given.kw_defaults], strict=True)]

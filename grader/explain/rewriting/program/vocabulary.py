@@ -166,12 +166,6 @@ class Vocabulary:
                     return group.index(own) < group.index(their)
         return False
 
-    def kin_of(self, word: str) -> list[str]:
-        """Returns the words that are easily confused with a word."""
-        return [
-            other for group in self._groups if word in group for other in group if other != word
-        ]
-
     def disorder(self, names: Sequence[str]) -> int:
         """Returns how often a name follows one of its family that it usually precedes."""
         count, last = 0, dict[int, int]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, put
@@ -16,12 +17,16 @@ from grader.explain.rewriting.program.setting import (
     named,
 )
 from grader.explain.rewriting.program.source import callee
-from grader.explain.rewriting.program.vocabulary import in_use, words
+from grader.explain.rewriting.program.vocabulary import kinship, words
 
 _AXES = (-1, -2, -3, 0, 1, 2, 3)
 _NEAR_AXES = ({-1, -2}, {0, 1}, {1, 2}, {-2, -3}, {0, -1}, {1, -1})
+_NEAR = 80  # characters
 _INFINITY = 'float("-inf")'
 _TINY = 1e-3
+# Gets the size of the blocks in which a loop counts. It is never at fault: larger blocks need no
+# second round, and so hide a fault of the rounds.
+_BLOCK = re.compile(r"(block|chunk|tile)\w*(\s*:[^=\n]*)?\s*=\s*\Z", re.IGNORECASE)
 
 
 def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
@@ -51,8 +56,8 @@ def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
 
 
 def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    value = integer(node)
-    if value is None:
+    value, start = integer(node), setting.span(node).start
+    if value is None or _BLOCK.search(setting.source, max(0, start - _NEAR), start):
         return
     if is_axis(setting, node):
         subject = f"an axis of {_around(setting, node)}"
@@ -152,8 +157,7 @@ def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft
                 yield put(setting, call, text, "infinity", WRAP, subject)
 
 
-_MOST_OTHERS = 6
-MOST_WORDS = 12
+_MOST_WORDS = 12
 _ALIKE = 0.75
 
 
@@ -162,42 +166,23 @@ def other_words(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
     own = node.value
     if not isinstance(own, str) or not own or not (own[0].isalpha() or own[0] == "_"):
         return
-    quote, subject = setting.text(node)[-1], "a string"
+    quote = setting.text(node)[-1]
     for name in setting.scopes.loops(node):
         yield put(setting, node, name, "name", CHANGE, "a hard-coded value")
-    likely = _keys(setting, node, own) if isinstance(setting.parent(node), ast.Subscript) else []
-    beside = _words_beside(setting, node)
-    found = [one for one in (*likely, *beside, *setting.index.words) if one != own]
-    is_known = bool(beside) or own in setting.index.words
-    likeness = {one: _likeness(own, one) for one in found}
-    near = {*likely, *beside[:_MOST_OTHERS]}
-    others = sorted(dict.fromkeys(found), key=lambda one: (one not in near, -likeness[one]))
-    for other in others[:MOST_WORDS]:
-        is_near = likeness[other] >= _ALIKE
-        if is_known or is_near or other in likely:
-            text = f"{quote}{other}{quote}"
-            cost = SLIP if is_near or other in likely else CHANGE
-            yield put(setting, node, text, "word", cost, subject)
-
-
-def _keys(setting: Setting, node: ast.Constant, own: str) -> list[str]:
-    """Returns keys that may be meant: words confused with it, and words of its parameter."""
+    # A key often is called like the parameter that its value is for.
     given = argument_of(setting, setting.parent(node))
-    called = given[1] if given is not None else ""
-    return [*in_use().kin_of(own), *([called, *words(called)] if called else [])]
-
-
-def _words_beside(setting: Setting, node: ast.Constant) -> list[str]:
-    """Returns the other strings in the table that holds a string."""
-    parent = setting.parent(node)
-    while isinstance(parent, (ast.Tuple, ast.List)):
-        parent = setting.parent(parent)
-    if not isinstance(parent, (ast.Dict, ast.Assign)):
-        return []
-    found = [one.value for one in ast.walk(parent) if isinstance(one, ast.Constant)]
-    return list(dict.fromkeys(one for one in found if isinstance(one, str) and one != node.value))
+    called = {given[1], *words(given[1])} - {""} if given is not None else set()
+    known = dict.fromkeys((*sorted(called), *setting.index.words))
+    likeness = {one: 1.0 if one in called else _likeness(own, one) for one in known if one != own}
+    for other in sorted(likeness, key=lambda one: -likeness[one])[:_MOST_WORDS]:
+        is_near = likeness[other] >= _ALIKE
+        if is_near or own in setting.index.words:
+            text = f"{quote}{other}{quote}"
+            yield put(setting, node, text, "word", SLIP if is_near else CHANGE, "a string")
 
 
 def _likeness(one: str, other: str) -> float:
+    if kinship(one, other) == 2:
+        return 1.0
     are_words = len(one) != 1 != len(other)
     return difflib.SequenceMatcher(None, one, other).ratio() if are_words else 0.0

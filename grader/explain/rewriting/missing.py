@@ -1,0 +1,237 @@
+"""Rewrite rules for missing code: unused variables, further arguments, calls of like values."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from grader.explain.rewriting.edit import (
+    CHANGE,
+    SLIP,
+    WRAP,
+    Draft,
+    appended,
+    place_of_arguments,
+    put,
+    wrap,
+)
+from grader.explain.rewriting.ingredients import unused, values_of
+from grader.explain.rewriting.positions import Position
+from grader.explain.rewriting.program.index import CallSignature
+from grader.explain.rewriting.program.setting import Setting, is_module
+from grader.explain.rewriting.program.source import Scope, callee, names_in
+from grader.explain.rewriting.program.vocabulary import Nature, kinship
+
+_NEVER_USED = "`{}`, which is never used"
+_TERMS = (
+    (" + ", ""),
+    (" - ", ""),
+    (" * ", ""),
+    (" / ", ""),
+    (" / (1 - ", ")"),
+    (" @ ", ""),
+    (" @ ", ".T"),
+)
+
+
+def unused_values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields an unused variable in the place of a value, or combined with it."""
+    parent = setting.parent(node)
+    is_element = isinstance(parent, ast.Tuple) and isinstance(parent.ctx, ast.Load)
+    is_value = isinstance(parent, (ast.Assign, ast.Return)) and parent.value is node
+    is_value = is_value or (is_element and isinstance(setting.parent(parent), ast.Assign))
+    is_operand = isinstance(parent, ast.BinOp)
+    is_given = isinstance(parent, ast.Call) and node in parent.args
+    if not (is_value or is_operand or is_given):
+        return
+    own = setting.scopes.nature(node)
+    for name, nature in unused(setting, node):
+        if own is Nature.FLAG and nature.is_number:
+            continue  # A number in its place is a flag that is always set.
+        if nature is Nature.FLAG:
+            yield from _switched(setting, node, name, can_be_none=is_value or is_given)
+        else:
+            yield from _combined(setting, node, name, nature)
+            if is_value:
+                yield _combined_with(setting, node, f" if {name} is None else {name}", name, CHANGE)
+        is_part = nature is Nature.WEIGHT and isinstance(node, ast.Subscript)
+        is_of_object = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        # A class's attribute may be a member of an enumeration.
+        is_choice = is_given and is_of_object and setting.text(node)[:1].isupper()
+        same = nature is own or is_part or is_choice
+        if same or (is_value and nature is not Nature.FLAG):
+            likely = isinstance(node, ast.Call) and nature is own
+            cost = SLIP if likely else CHANGE
+            yield put(setting, node, name, "forgotten", cost, _NEVER_USED.format(name))
+
+
+def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> Iterator[Draft]:
+    """Yields an unused variable as a further term or factor."""
+    both = (nature, setting.scopes.nature(node))
+    if isinstance(node, ast.Constant) or not all(n.is_tensor or n.is_number for n in both):
+        return
+    if nature is setting.scopes.nature(node) is Nature.TENSOR:
+        yield wrap(setting, node, f"{name} @ ", "", "forgotten", CHANGE, _NEVER_USED.format(name))
+    for before, after in _TERMS:
+        cost = WRAP if "@" in before and nature is not Nature.WEIGHT else CHANGE
+        yield _combined_with(setting, node, f"{before}{name}{after}", name, cost)
+
+
+def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
+    for other in ("None", *_other_values(setting, node)) if can_be_none else ():
+        yield _combined_with(setting, node, f" if {name} else {other}", name, CHANGE)
+    if setting.scopes.nature(node).is_number:
+        yield _combined_with(setting, node, f" * {name}", name, CHANGE)
+
+
+def _combined_with(setting: Setting, node: ast.expr, after: str, name: str, cost: float) -> Draft:
+    return wrap(setting, node, "", after, "forgotten", cost, _NEVER_USED.format(name))
+
+
+def _other_values(setting: Setting, node: ast.expr) -> list[str]:
+    """Returns the first variable of an expression, and the function's first tensor."""
+    own = [name for name in names_in(node) if name not in ("torch", "F", "self", "math")][:1]
+    return list(dict.fromkeys((*own, *setting.scopes.tensors(node)[:1])))
+
+
+_MOST_PARAMETERS = 5
+
+
+def further_arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
+    """Yields further arguments, and names in the place of literal ones."""
+    if not callee_or_call(node):
+        return
+    signature = setting.index.signature(node)
+    given = {keyword.arg for keyword in node.keywords}
+    if signature is not None:
+        yield from _added(setting, node, signature, given)
+    visible = setting.scopes.visible(node)
+    for parameter, value in setting.index.arguments(node):
+        if isinstance(value, ast.Name) and parameter.name in visible - {value.id}:
+            yield put(setting, value, parameter.name, "name", CHANGE, f"the use of `{value.id}`")
+        if not isinstance(value, ast.Constant) or isinstance(value.value, str):
+            continue
+        for cost, text in values_of(setting, node, parameter):
+            yield put(setting, value, text, "name", cost, "a hard-coded value")
+    for name, _ in unused(setting, node):
+        if name not in given:
+            yield _appended(setting, node, name, CHANGE)
+            yield _appended(setting, node, f"{name}={name}", CHANGE)
+
+
+def callee_or_call(node: ast.Call) -> str:
+    """Returns the last name of the called function, or of the call that returns it."""
+    return callee(node) or callee(node.func)
+
+
+def _added(
+    setting: Setting, node: ast.Call, signature: CallSignature, given: set[str | None]
+) -> Iterator[Draft]:
+    """Yields arguments for parameters that get none."""
+    count, unpacks = len(node.args), _unpacks(node)
+    left = signature.positional[count:]
+    if unpacks:
+        left = tuple(one for one in signature.positional if one.default is not None)
+    missing = [one for one in (*left, *signature.by_keyword) if one.name not in given]
+    known = [one.name for one in setting.scopes.variables(node)]
+    missing.sort(key=lambda one: not any(kinship(one.name, name) for name in known))
+    for parameter in missing[:_MOST_PARAMETERS]:
+        follows = not (given or unpacks) and parameter in left[:1]
+        for cost, text in values_of(setting, node, parameter):
+            shown = text if follows else f"{parameter.name}={text}"
+            yield _appended(setting, node, shown, cost)
+
+
+def _unpacks(node: ast.Call) -> bool:
+    """Returns whether a call has an unknown number of arguments: `f(*given)`."""
+    return any(isinstance(one, ast.Starred) for one in node.args) or any(
+        one.arg is None for one in node.keywords
+    )
+
+
+def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft:
+    name = callee_or_call(node)
+    piece = appended(setting, node, text)
+    subject, at = f"what `{name}` is given", place_of_arguments(setting, node)
+    return Draft("argument-added", cost, subject, node, (piece,), at)
+
+
+_MOST_TRANSPLANTS = 8
+_MOST_CALLED = 4
+# Bounds the work for a function that is written to be expensive.
+_MOST_CALLS = 100
+_LONGEST = 120
+_PLACES = (
+    *(Position.STORED, Position.GIVEN, Position.NAMED),
+    *(Position.ENTRY, Position.FIRST, Position.SECOND),
+)
+_SUBJECT = "a call that is missing"
+
+
+def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields the calls that like values get: `turn(k, at)` for `k` beside `turn(q, at)`."""
+    if not _is_target(setting, node):
+        return
+    parent, visible = setting.parent(node), setting.scopes.visible(node)
+    there = {callee(node), callee(parent), getattr(parent, "attr", "")}
+    found: dict[tuple[str, str], float] = {}
+    for call, taken in _calls(setting).get(setting.scope(node), ())[:_MOST_CALLS]:
+        if taken is node or callee(call) in there or not _are_alike(node, taken):
+            continue
+        whole, part = setting.span(call), setting.outer_span(taken)
+        around = setting.source[whole.start : part.start], setting.source[part.end : whole.end]
+        is_short = len("".join(around)) <= _LONGEST and "\n" not in "".join(around)
+        if is_short and {*names_in(call)} - {*names_in(taken)} <= visible:
+            found.setdefault(around, SLIP + 0.25 if around[0] else CHANGE)
+    for (before, after), cost in [*found.items()][:_MOST_TRANSPLANTS]:
+        yield wrap(setting, node, before, after, "transplanted", cost, _SUBJECT)
+
+
+def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields calls of layers that the class has and never calls."""
+    idle = setting.scopes.idle_layers(node) if _is_target(setting, node) else []
+    for name in idle[:_MOST_CALLED]:
+        yield wrap(setting, node, f"{name}(", ")", "transplanted", CHANGE, _SUBJECT)
+
+
+def _is_target(setting: Setting, node: ast.expr) -> bool:
+    """Returns whether a node may be a tensor around which code is missing."""
+    nature = setting.scopes.nature(node)
+    if isinstance(node, (ast.Tuple, ast.List, ast.Lambda, ast.ListComp)) or is_module(node):
+        return False
+    may_be_tensor = nature.is_tensor or nature is Nature.OTHER
+    return may_be_tensor and any(place.holds(setting, node) for place in _PLACES)
+
+
+@functools.lru_cache(maxsize=1)
+def _calls(setting: Setting) -> Mapping[Scope, list[tuple[ast.Call, ast.expr]]]:
+    """Returns each function's calls that may make a tensor of another one, with that one."""
+    found: dict[Scope, list[tuple[ast.Call, ast.expr]]] = defaultdict(list)
+    for node in setting.nodes:
+        if isinstance(node, ast.Call) and setting.scopes.nature(node).is_tensor:
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as taken)):
+                    if name == "self" or is_module(taken):
+                        taken = next(iter(node.args), taken)
+                case ast.Call(func=ast.Attribute(value=taken)) if not is_module(taken):
+                    pass
+                case ast.Call(args=[taken, *_]):
+                    pass
+                case _:
+                    continue
+            found[setting.scope(node)].append((node, taken))
+    return found
+
+
+def _are_alike(node: ast.expr, other: ast.expr) -> bool:
+    """Returns whether two values play the same role, like `q` and `k`."""
+    match node, other:
+        case ast.Call(), ast.Call():
+            return bool(callee(node)) and callee(node) == callee(other)
+        case ast.Name(id=one), ast.Name(id=another):
+            return one == another or kinship(one, another) == 2
+        case ast.Attribute(value=ast.Name(id="self")), ast.Attribute(value=ast.Name(id="self")):
+            return True
+    return False

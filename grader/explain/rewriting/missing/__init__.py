@@ -1,1 +1,0 @@
-"""Rewrite rules for missing code: factors, masks, calls, arguments, uses."""
