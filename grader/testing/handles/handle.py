@@ -20,8 +20,7 @@ from grader.testing.contract import Adapter, axis_names
 from grader.testing.handles.makers import Maker
 from grader.testing.handles.objects import as_value, joined, script_of, stays
 from grader.testing.handles.scripts import EndOfItems, Script, call_of
-from grader.testing.kinds import Anything, DictType, Kind
-from grader.testing.object_kinds import ObjectType
+from grader.testing.kinds import Anything, DictType, Kind, ObjectType
 from grader.testing.outcome import (
     Returned,
     StudentFault,
