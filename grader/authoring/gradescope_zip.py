@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import grader
+from grader.authoring.templates import filled
 from grader.core.assignment import Assignment, BadAssignment
 from grader.grading.fingerprints import source_files, suite_files
 from grader.grading.options import Options
@@ -78,10 +79,9 @@ def autograder_zip(assignment: Assignment, autograder: Autograder) -> bytes:
 
 def _files(assignment: Assignment, autograder: Autograder) -> Iterator[tuple[str, bytes]]:
     here = Path(__file__).with_name("autograder")
-    setup, run = ((here / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    run = run.replace("@SECONDS@", str(autograder.seconds))
-    yield "setup.sh", setup.encode()
-    yield "run_autograder", run.replace("@OPTIONS@", _command_line(autograder)).encode()
+    chosen = {"seconds": str(autograder.seconds), "options": _command_line(autograder)}
+    for name in _SCRIPTS:
+        yield name, filled(here / name, **chosen).encode()
     yield "not_started.json", json.dumps(not_graded("the grader did not start")).encode()
     file = assignment.root / _CONSTRAINTS
     constraints = file.read_text(encoding="utf-8") if file.is_file() else ""

@@ -10,8 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.authoring.forked_tasks import in_children
-from grader.authoring.mutated_solutions import Reach, References, reach_of, statement_lines
-from grader.authoring.mutation_outcomes import Candidate, Fate, MutantRunner
+from grader.authoring.mutants import (
+    Candidate,
+    Fate,
+    MutantRunner,
+    Reach,
+    References,
+    reach_of,
+    statement_lines,
+)
 from grader.core.assignment import Assignment, BadAssignment
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from grader.authoring.templates import filled
 from grader.core.assignment import BadAssignment
 
 _TEMPLATE = Path(__file__).with_name("template")
@@ -30,9 +31,8 @@ def lay_out_assignment(folder: Path, name: str | None) -> str:
             plain = file.name.removesuffix(_SUFFIX)
             target = folder / file.relative_to(_TEMPLATE).with_name(_HIDDEN.get(plain, plain))
             target.parent.mkdir(parents=True, exist_ok=True)
-            text = file.read_text(encoding="utf-8")
-            filled = text.replace("@TOML_NAME@", json.dumps(name, ensure_ascii=False))
-            target.write_text(filled.replace("@NAME@", name), encoding="utf-8")
+            text = filled(file, name=name, toml_name=json.dumps(name, ensure_ascii=False))
+            target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BadAssignment(
             f"{folder} cannot be written ({error.strerror}): name a folder of yours"

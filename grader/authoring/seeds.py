@@ -55,41 +55,25 @@ class Steadiness:
     problems: tuple[str, ...] = ()
 
     @property
-    def unjust(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        """Returns the right functions that fail a test."""
-        return self._those(True, lambda results: any(each.failed for each in results))
-
-    @property
-    def uncaught(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        """Returns the wrong functions that pass every test under some seed."""
-        return self._those(False, lambda results: not all(each.failed for each in results))
-
-    @property
-    def varying(self) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        """Returns the wrong functions whose score depends on the seed."""
-        return self._those(False, lambda results: len({each.score for each in results}) > 1)
-
-    def _those(
-        self, right: bool, are_meant: Callable[[Sequence[SeedResult]], bool]
-    ) -> list[tuple[Subject, Sequence[SeedResult]]]:
-        own = (one for one in self.subjects if one[0].is_right is right)
-        return [(subject, results) for subject, results in own if are_meant(results)]
-
-    @property
     def holds(self) -> bool:
         """Returns whether right passes, wrong fails, and no score depends on the seed."""
-        return not (self.unjust or self.uncaught or self.varying or self.problems)
+        return len([*self.in_words()]) == 1
 
     def in_words(self) -> Iterator[str]:
         """Yields the results that depend on the seed, with tests and seeds, then a summary."""
+        right = [one for one in self.subjects if one[0].is_right]
+        wrong = [one for one in self.subjects if not one[0].is_right]
+        unjust = [one for one in right if any(each.failed for each in one[1])]
+        uncaught = [one for one in wrong if not all(each.failed for each in one[1])]
+        varying = [one for one in wrong if len({each.score for each in one[1]}) > 1]
         yield from self.problems
-        for subject, results in self.unjust:
+        for subject, results in unjust:
             for test, share in _shares(results).items():
                 yield f"{subject.name} fails {test} with {share}"
-        for subject, results in self.uncaught:
+        for subject, results in uncaught:
             share = _share(sum(not each.failed for each in results), len(results))
             yield f"{subject.name} in {subject.exercise} passes every test with {share}"
-        for subject, results in self.varying:
+        for subject, results in varying:
             scores = [each.score for each in results]
             yield (
                 f"{subject.name} in {subject.exercise} gets {min(scores):g} to {max(scores):g} "
@@ -99,11 +83,10 @@ class Steadiness:
             for test, share in _shares(results).items():
                 if test in passed:
                     yield f"    {test} with {share}"
-        right = sum(subject.is_right for subject, _ in self.subjects)
         yield (
-            f"{self.seeds} seeds: {right} right functions, {len(self.unjust)} with points lost; "
-            f"{len(self.subjects) - right} wrong ones, {len(self.uncaught)} not always caught, "
-            f"{len(self.varying)} with a score that depends on the seed"
+            f"{self.seeds} seeds: {len(right)} right functions, {len(unjust)} with points lost; "
+            f"{len(wrong)} wrong ones, {len(uncaught)} not always caught, {len(varying)} with a "
+            "score that depends on the seed"
         )
 
 

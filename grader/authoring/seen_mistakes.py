@@ -6,24 +6,12 @@ import keyword
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.authoring.templates import filled
 from grader.core.files import replaced
 from grader.explain.mistakes.clusters import BadNames, NamedMistake, read_file, write_file
 
 FOLDER = "seen"
-_STUB = '''"""A mistake that a class made: {id}."""
-
-# {sentence}
-# {hint}
-#
-# `solutions/seen/{id}.toml` holds what the class answered in {exercise}.
-# Make this function answer so too. In the place of an adapter that returns a class or an object,
-# let it return one with the mistake in it. List the mistake in MISTAKES under the id {id}:
-# `grader verify` says whether it does.
-
-
-def {name}(**inputs: object) -> object:
-    raise NotImplementedError("the reference, with the mistake in it")
-'''
+_STUB = Path(__file__).with_name("stub.py.template")
 
 
 def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
@@ -60,7 +48,8 @@ def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
 def stub_of(named: Sequence[NamedMistake], name: str) -> str:
     """Returns the stub of a variant, which an author completes."""
     said = named[0].diagnosis
-    return _STUB.format(
+    return filled(
+        _STUB,
         id=said.mistake,
         sentence=" ".join(said.explanation.split()),
         hint=" ".join(said.hint.split()),

@@ -72,45 +72,11 @@ class MistakeTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlike:
-    """A mistake of a class whose answers no variant gives.
-
-    `is_stale` says that the tests no longer make some of the calls that the class answered.
-    """
-
-    mistake: str
-    exercise: str
-    is_stale: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Verification:
-    """The tests' verdicts on right and on wrong functions.
+    """The tests' verdicts on wrong functions, and a sentence on each fault of the assignment."""
 
-    `unjust` are the tests that a reference fails, with the reason. `narrow` has the name of each
-    right variant that fails a test, and the test with the reason. `idle` are the tests that no
-    wrong function fails. `remembered` are the tests of `values` that pass with the answers to
-    another draw's calls.
-    `apart` are pairs of an exercise and one that it claims to build on, without a known mistake
-    that both share. `unlike` are mistakes of a class whose answers no variant gives.
-    `unknown` are forbidden names that do not exist, with a similar name or "".
-    `outdated` says where the fixtures differ from those that `grader freeze` would write.
-    """
-
-    unjust: tuple[str, ...]
-    narrow: tuple[tuple[str, str], ...]
-    idle: tuple[str, ...]
-    remembered: tuple[str, ...]
     trials: tuple[MistakeTrial, ...]
-    apart: tuple[tuple[str, str], ...] = ()
-    unlike: tuple[Unlike, ...] = ()
-    unknown: tuple[tuple[str, str], ...] = ()
-    outdated: tuple[str, ...] = ()
-
-    @property
-    def uncaught(self) -> list[MistakeTrial]:
-        """Returns the wrong functions that pass every test."""
-        return [trial for trial in self.trials if not trial.caught_by]
+    complaints: tuple[str, ...] = ()
 
     @property
     def misnamed(self) -> list[MistakeTrial]:
@@ -125,13 +91,6 @@ class Verification:
             for test in trial.caught_by:
                 found.setdefault(test, {})[trial.mistake] = None
         return {test: list(mistakes) for test, mistakes in found.items()}
-
-    @property
-    def holds(self) -> bool:
-        """Returns whether right passes, wrong fails under its name, and all tests are useful."""
-        of_tests = (self.unjust, self.narrow, self.idle, self.remembered, self.apart)
-        of_files = (self.unlike, self.unknown, self.outdated)
-        return not any((*of_tests, *of_files, self.uncaught, self.misnamed))
 
 
 def answering(
@@ -188,18 +147,19 @@ def _verification(suite: Suite) -> Verification:
         return answer
 
     right = list(judge.grade(remembering))
-    unjust = [
-        f"{verdict.id}: {_reason(suite, verdict, references)}"
+    complaints = [
+        f"the reference fails {verdict.id}: {_reason(suite, verdict, references)}"
         for verdict in right
         if verdict.status is not Status.PASSED
     ]
-    narrow = [
-        (variant.name, f"{verdict.id}: {_reason(suite, verdict, ask)}")
+    is_right = not complaints
+    complaints += (
+        f"the right variant {variant.name!r} fails {verdict.id}: {_reason(suite, verdict, ask)}"
         for variant in listed_in("solutions.variants", "VARIANTS")
         for ask in [answering(root, variant.functions, solutions)]
         for verdict in judge.grade(ask, variant.functions)
         if verdict.status is not Status.PASSED
-    ]
+    )
     trials: list[MistakeTrial] = []
     failed: set[str] = set()
     for exercise, several in wrong_functions().items():
@@ -211,13 +171,36 @@ def _verification(suite: Suite) -> Verification:
             shown = cases.get(exercise, 0)
             trials.append(_trial(wrong, exercise, verdicts, named.get(exercise), shown))
             failed |= set(trials[-1].caught_by)
-    idle = [verdict.id for verdict in right if verdict.id not in failed]
-    remembered = tuple(_remembered(suite, answers))
-    found = (tuple(unjust), tuple(narrow), tuple(idle), remembered, tuple(trials))
-    unlike = tuple(_unlike(suite, explainer, references))
-    unknown = tuple(unknown_names(suite.assignment.forbidden))
-    outdated = () if unjust else tuple(outdated_fixtures(suite))
-    return Verification(*found, _apart(suite.foundations), unlike, unknown, outdated)
+    found = Verification(tuple(trials))
+    complaints += (
+        f"{one.mistake} in {one.exercise} passes every test" for one in trials if not one.caught_by
+    )
+    complaints += (
+        f"{one.mistake} in {one.exercise} is called {one.named}" for one in found.misnamed
+    )
+    complaints += (
+        f"nothing wrong fails {verdict.id}: add a mistake or a habit that does"
+        for verdict in right
+        if verdict.id not in failed
+    )
+    complaints += (
+        f"answers remembered from another draw pass {test}: draw its inputs"
+        for test in _remembered(suite, answers)
+    )
+    complaints += _apart(suite.foundations)
+    complaints += _unlike(suite, explainer, references)
+    complaints += (
+        f"[tool.grader.forbidden] lists {name}, which does not exist"
+        + (f": did you mean {near}?" if near else "")
+        for name, near in unknown_names(suite.assignment.forbidden)
+    )
+    if is_right and (outdated := outdated_fixtures(suite)):
+        first, more = outdated[0], len(outdated) - 1
+        others = f" (and {more} more)" if more else ""
+        complaints.append(
+            f"the fixtures are outdated: run grader freeze. They differ in {first}{others}"
+        )
+    return replace(found, complaints=tuple(complaints))
 
 
 def _remembered(suite: Suite, answers: Mapping[bytes, Answer]) -> list[str]:
@@ -302,19 +285,18 @@ def _check_wrong_functions(suite: Suite) -> None:
                 ) from None
 
 
-def _apart(foundations: Foundations) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (exercise, below)
-        for exercise, of in foundations.builds_on.items()
-        for below in of
-        if not foundations.shared(exercise, below)
-    )
+def _apart(foundations: Foundations) -> Iterator[str]:
+    for exercise, of in foundations.builds_on.items():
+        for below in of:
+            if not foundations.shared(exercise, below):
+                yield (
+                    f"BUILDS_ON says that {exercise} builds on {below}, and no mistake is known in "
+                    "both"
+                )
 
 
-def _unlike(
-    suite: Suite, explainer: Explainer, right: Callable[[Call], Answer]
-) -> Iterator[Unlike]:
-    """Yields each mistake seen in a class whose answers no variant gives."""
+def _unlike(suite: Suite, explainer: Explainer, right: Callable[[Call], Answer]) -> Iterator[str]:
+    """Yields a sentence on each mistake seen in a class whose answers no variant gives."""
     known = {one.id: one.variants for one in listed_in("solutions.mistakes", "MISTAKES")}
     for seen in seen_in_classes(suite.assignment.solutions):
         mistake, exercise = seen.diagnosis.mistake, seen.exercise
@@ -324,7 +306,17 @@ def _unlike(
         if not any(one is not None and seen.is_shown_by(one) for one in answers):
             calls = {(one.test, one.number) for one in explainer.observations(right, exercise)}
             gone = any(one.key not in calls for one in seen.answers.answers)
-            yield Unlike(mistake, exercise, bool(variants) and gone)
+            file = f"solutions/seen/{mistake}.toml"
+            if variants and gone:
+                yield (
+                    f"{file} holds answers to calls of {exercise} that its tests no longer make: "
+                    "delete the file, MISTAKES suffices"
+                )
+            else:
+                yield (
+                    f"{mistake} does not answer in {exercise} as {file} says that a class did: "
+                    "list it in MISTAKES, with a variant that does"
+                )
 
 
 def _trial(

@@ -158,24 +158,7 @@ def _done(action: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
 PASSABLE = 0o711
 
 
-class Scratch:
-    """A new folder, `path`; the context manager removes it in the end."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> Path:
-        return self.path
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-    def remove(self) -> None:
-        """Removes the folder, as far as it can be."""
-        remove_scratch(self.path)
-
-
-def new_scratch(temporary: Path | None = None) -> Scratch:
+def make_scratch(temporary: Path | None = None) -> Path:
     """Makes a folder below `temporary`, by default where temporary files go.
 
     It lies in a folder that nobody else can list, so that its path cannot be guessed.
@@ -187,10 +170,20 @@ def new_scratch(temporary: Path | None = None) -> Scratch:
     path = Path(tempfile.mkdtemp(dir=around))
     for folder in (path, path.parent):
         folder.chmod(PASSABLE)
-    return Scratch(path)
+    return path
+
+
+@contextlib.contextmanager
+def new_scratch(temporary: Path | None = None) -> Iterator[Path]:
+    """Provides a folder that `make_scratch` makes, and removes it in the end."""
+    path = make_scratch(temporary)
+    try:
+        yield path
+    finally:
+        remove_scratch(path)
 
 
 def remove_scratch(folder: Path) -> None:
-    """Removes the folder of a scratch, and the one around it."""
+    """Removes a folder that `make_scratch` made, as far as it can be, and the one around it."""
     if remove(folder):
         _done(os.rmdir, folder.parent)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 OF_THE_VALUES = "of the points for this exercise's values are earned"
 TAKEN_OFF = "of this exercise's points are taken off"
-WISH = "which must be written by hand in this assignment"
+BY_HAND = "which must be written by hand in this assignment"
 WITH_VALUES = "The other tests of an exercise count only as far as its values are right."
 _IN_WORDS = {0: "none", 50: "half"}  # by percent
 # Floats hold the hundredths of fewer points exactly.

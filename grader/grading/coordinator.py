@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import queue
 import threading
 import time
-from collections import defaultdict, deque
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from grader.core.assignment import Assignment, Settings
 from grader.core.explanation import PENDING, explained, needs_words
@@ -19,10 +17,13 @@ from grader.core.text import plain
 from grader.core.verdict import Grade
 from grader.grading.job.client import Follow, JobClient, JobLost
 from grader.grading.options import (
+    AnyTask,
     Explained,
     ExplanationTask,
     GradedTask,
+    JobPool,
     Options,
+    Result,
     Task,
 )
 from grader.intake.entry import Entry
@@ -57,52 +58,44 @@ def grade_with_retry(
     return task.ungraded(settings, problem)
 
 
-class ExplanationQueue:
-    """The explanation tasks that explainers take, one after another; safe to use from threads.
+class TaskQueue:
+    """The tasks that jobs take, one after another; safe to use from threads.
 
-    An explainer stays with a group of submissions that have the same verdicts. When the group is
-    empty, it takes the largest group that no explainer has started. If there is none, it helps with
-    a group in progress.
+    A job stays with a group of submissions that have the same verdicts. When the group is empty, it
+    takes the first of the largest group that no job has begun. If there is none, it helps with a
+    group in progress. Submissions without a grade are one group.
     """
 
-    def __init__(self, tasks: Iterable[ExplanationTask]) -> None:
-        self._waiting: defaultdict[bytes, deque[ExplanationTask]] = defaultdict(deque)
-        for task in tasks:
-            self._waiting[task.verdicts].append(task)
+    def __init__(self, tasks: Iterable[AnyTask]) -> None:
+        waiting = [*tasks]
+        sizes = Counter(task.verdicts for task in waiting)
+        self._waiting = sorted(waiting, key=lambda task: -sizes[task.verdicts])
         self._at: dict[Hashable, bytes] = {}
         self._lock = threading.Lock()
 
-    def take(self, explainer: Hashable) -> ExplanationTask:
-        """Returns this explainer's next task.
+    def take(self, job: Hashable) -> AnyTask:
+        """Returns this job's next task.
 
         Raises:
             ValueError: if all are taken.
         """
         with self._lock:
-            verdicts = self._next(self._at.get(explainer))
-            self._at[explainer] = verdicts
-            tasks = self._waiting[verdicts]
-            task = tasks.popleft()
-            if not tasks:
-                del self._waiting[verdicts]
-            return task
+            last, begun = self._at.get(job), {*self._at.values()}
 
-    def _next(self, last: bytes | None) -> bytes:
-        """Returns the verdicts of the next group, which is the `last` one while it has tasks."""
-        if last is not None and last in self._waiting:
-            return last
-        begun = set(self._at.values())
-        return max(self._waiting, key=lambda one: (one not in begun, len(self._waiting[one])))
+            def rank(place: int) -> tuple[bool, bool]:
+                verdicts = self._waiting[place].verdicts
+                return verdicts == last, verdicts not in begun
+
+            task = self._waiting.pop(max(range(len(self._waiting)), key=rank))
+            self._at[job] = task.verdicts
+            return task
 
 
 # Silence after which the coordinator says which submissions it waits for; then twice as long.
 _SILENT_SECONDS = 10.0
 
-Arrived = TypeVar("Arrived")
-Work = Callable[[JobClient], object]
 
-
-class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
+class Coordinator(JobPool):
     """A context manager with a pool of jobs, each of which has its own fork server.
 
     `follow` gets each verdict when it is reached, in a thread of the pool. It gets all of them
@@ -126,7 +119,7 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
         # Submissions take turns on a GPU: two would share its memory and its time.
         self._jobs = jobs if settings.device == CPU else 1
         self._clients: list[JobClient] = []
-        self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Callable[[JobClient], None] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -157,53 +150,34 @@ class Coordinator(contextlib.AbstractContextManager["Coordinator"]):
             self._threads.append(thread)
             thread.start()
 
-    def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
-        """Returns the grade of every task, in the order in which they arrive.
+    def _results(self, tasks: Sequence[AnyTask]) -> Iterator[Result]:
+        waiting = TaskQueue(tasks)
+        done: queue.SimpleQueue[Result | Exception] = queue.SimpleQueue()
 
-        Raises:
-            BadAssignment: if the assignment's tests cannot be run.
-        """
-        return self._done([functools.partial(self._graded, task) for task in tasks])
-
-    def explain(self, tasks: Sequence[ExplanationTask]) -> Iterator[Explained]:
-        """Returns the words for every task, in the order in which they arrive.
-
-        Raises:
-            BadAssignment: if the assignment's tests cannot be run.
-        """
-        waiting = ExplanationQueue(tasks)
-
-        def explain_next(client: JobClient) -> Explained:
+        def do_next(client: JobClient) -> None:
             task = waiting.take(client)
-            with self._noted(task.entry.name):
-                return Explained(task, client.explain(task.entry, task.grade()))
-
-        return self._done([explain_next] * len(tasks))
-
-    def _graded(self, task: Task, client: JobClient) -> GradedTask:
-        with self._noted(task.entry.name):
-            grade = grade_with_retry(client, task, self._settings, self._stopping, self._follow)
-        return GradedTask(task, grade)
-
-    def _done(self, work: Sequence[Callable[[JobClient], Arrived]]) -> Iterator[Arrived]:
-        done: queue.SimpleQueue[Arrived | Exception] = queue.SimpleQueue()
-
-        def do(one: Callable[[JobClient], Arrived], client: JobClient) -> None:
             try:
-                done.put(one(client))
+                with self._noted(task.entry.name):
+                    done.put(self._result(task, client))
             except Exception as problem:  # raised again by the reader
                 done.put(problem)
 
-        for one in work:
-            self._waiting.put(functools.partial(do, one))
-        self.start(len(work))
-        for _ in work:
+        for _ in tasks:
+            self._waiting.put(do_next)
+        self.start(len(tasks))
+        for _ in tasks:
             arrived = self._next(done)
             if isinstance(arrived, Exception):
                 raise arrived
             yield arrived
 
-    def _next(self, done: queue.SimpleQueue[Arrived | Exception]) -> Arrived | Exception:
+    def _result(self, task: AnyTask, client: JobClient) -> Result:
+        if isinstance(task, ExplanationTask):
+            return Explained(task, client.explain(task.entry, task.grade()))
+        grade = grade_with_retry(client, task, self._settings, self._stopping, self._follow)
+        return GradedTask(task, grade)
+
+    def _next(self, done: queue.SimpleQueue[Result | Exception]) -> Result | Exception:
         """Returns the next result; says which submissions are at work while none arrives.
 
         Raises:

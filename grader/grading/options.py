@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, cast
 
 from grader.core.assignment import Assignment, BadAssignment, Settings
 from grader.core.explanation import Words
@@ -102,6 +103,7 @@ def _listed(exercises: tuple[str, ...]) -> str:
 class Task(PlainData):
     """A submission that needs a grade: its place in the class, its hash, its cache key."""
 
+    verdicts: ClassVar[bytes] = b""  # it has none yet
     entry: Entry
     position: int
     submission_hash: str
@@ -160,24 +162,31 @@ class Explained:
     words: Words
 
 
-class JobPool(AbstractContextManager["JobPool"], Protocol):
+Result = GradedTask | Explained
+
+
+class JobPool(AbstractContextManager["JobPool"]):
     """Jobs that grade one class; a context manager, which ends them even after an exception."""
 
-    def grade(self, tasks: Sequence[Task], /) -> Iterator[GradedTask]:
+    def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
         """Returns the grade of every task, each once, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
-        ...
+        return cast("Iterator[GradedTask]", self._results(tasks))
 
-    def explain(self, tasks: Sequence[ExplanationTask], /) -> Iterator[Explained]:
+    def explain(self, tasks: Sequence[ExplanationTask]) -> Iterator[Explained]:
         """Returns the words for every task, each once, in the order in which they arrive.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
         """
-        ...
+        return cast("Iterator[Explained]", self._results(tasks))
+
+    @abstractmethod
+    def _results(self, tasks: Sequence[AnyTask]) -> Iterator[Result]:
+        """Yields the grade or the words of every task."""
 
 
 Pools = Callable[[Settings], JobPool]

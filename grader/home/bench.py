@@ -14,7 +14,7 @@ from types import ModuleType
 import jaxtyping
 
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
-from grader.core.points import TAKEN_OFF, WISH, CourseWorth, hundredths
+from grader.core.points import BY_HAND, TAKEN_OFF, CourseWorth, hundredths
 from grader.core.wire.calls import Answer, Call, CallDecoder, CallEncoder, Raised, Use
 from grader.core.wire.frames import received
 from grader.core.wire.values import Value
@@ -172,7 +172,7 @@ class DirectCalls:
             self._noted |= uses
             cost = max(self._costs.get(use.name, 0) for _, use in uses)
             said = f": {cost:g}% {TAKEN_OFF}" if cost else ""
-            note(f"uses {uses_in_words(use for _, use in uses)}, {WISH}{said}")
+            note(f"uses {uses_in_words(use for _, use in uses)}, {BY_HAND}{said}")
         return answer
 
     def _answer(self, call: Call) -> Answer:

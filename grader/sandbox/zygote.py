@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.core.files import new_scratch
+from grader.core.files import make_scratch, remove_scratch
 from grader.sandbox.cgroups import Ground
 
 _SECONDS_TO_END = 10.0
@@ -48,8 +48,7 @@ class Zygote:
         self._is_asked = False
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.temporary = temporary or Path(tempfile.gettempdir())
-        self._home = new_scratch(self.temporary)
-        home = self._home.path
+        self._home = home = make_scratch(self.temporary)
         order = {
             "control": theirs.fileno(),
             "home": os.fspath(home),
@@ -122,7 +121,7 @@ class Zygote:
             self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        self._home.remove()
+        remove_scratch(self._home)
 
 
 def hung_up(channel: socket.socket) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -221,30 +222,30 @@ def fixture_file(test_module: Path) -> Path:
 
 def freeze(file: Path, module: FrozenModule) -> None:
     """Writes what a module's tests need."""
-    tensors: dict[str, torch.Tensor] = {}
-    for name, test in module.tests.items():
-        for number, drawn in enumerate(test.case.drawn):
-            tensors[f"{name}/drawn/{number}"] = drawn
-        for number, outputs in enumerate(test.case.expected):
-            for output, value in outputs.items():
-                kind = "expected" if isinstance(value, torch.Tensor) else "value"
-                tensors[f"{name}/{kind}/{number}/{output}"] = _as_bytes(value)
-        for call, answers in test.answers.items():
-            tensors[f"{name}/answer/{call}/"] = answers
-        tensors |= {f"{name}/steps/{key}": tensor for key, tensor in _keyed_steps(test.steps)}
     points = {name: test.points for name, test in module.tests.items()}
     metadata = {"points": points} | written(replace(module, tests={}))
     del metadata["tests"]
-    if not module.fixed_steps:
-        del metadata["fixed_steps"]
+    frames = {name: encode({}, content_of(test)) for name, test in module.tests.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
     save_file(
-        # safetensors takes no two tensors that share memory.
-        {n: one.clone(memory_format=torch.contiguous_format) for n, one in tensors.items()},
+        {n: torch.frombuffer(bytearray(one), dtype=torch.uint8) for n, one in frames.items()},
         file,
         metadata={"module": json.dumps(metadata)},
     )
     file.chmod(0o644)  # safetensors keeps what it writes to its owner
+
+
+def content_of(test: FrozenTest) -> dict[str, Any]:
+    """Returns all that is frozen of a test except its points, in the form in which it crosses."""
+    expected = [
+        {name: portable(value) for name, value in outputs.items()} for outputs in test.case.expected
+    ]
+    return {
+        "drawn": test.case.drawn,
+        "expected": expected,
+        "answers": test.answers,
+        "steps": mapped(test.steps, lambda form: form.to(torch.float32)),
+    }
 
 
 def thaw(file: Path) -> FrozenModule:
@@ -253,12 +254,16 @@ def thaw(file: Path) -> FrozenModule:
         return FrozenModule({})
     with safe_open(file, framework="pt") as stored:
         metadata = json.loads(stored.metadata()["module"])
-        frozen = {name: FrozenTest(Case(None), worth) for name, worth in metadata["points"].items()}
-        for key in sorted(stored.keys(), key=_parts):
-            _add(frozen, key, stored.get_tensor(key))
+        points = metadata.pop("points")
+        tests = {name: _test_of(stored.get_tensor(name), points[name]) for name in points}
     diagnoses = {name: Diagnosis(**texts) for name, texts in metadata["diagnoses"].items()}
-    del metadata["points"]
-    return FrozenModule(frozen, **metadata | {"diagnoses": diagnoses})
+    return FrozenModule(tests, **metadata | {"diagnoses": diagnoses})
+
+
+def _test_of(frame: torch.Tensor, points: float) -> FrozenTest:
+    content: dict[str, Any] = decode(received(frame.numpy().tobytes()), trusted=True)[1]
+    case = Case(None, content["drawn"], content["expected"])
+    return FrozenTest(case, points, content["answers"], content["steps"])
 
 
 def remove_frozen(folder: Path) -> None:
@@ -274,55 +279,9 @@ def is_frozen(file: Path) -> bool:
     try:
         with safe_open(file, framework="pt") as stored:
             metadata = json.loads(stored.metadata()["module"])
-            return isinstance(metadata, dict) and {"points", "dropped_from"} <= metadata.keys()
+            return "dropped_from" in metadata and {*metadata["points"]} == {*stored.keys()}
     except (OSError, SafetensorError, TypeError, KeyError, ValueError):
         return False
-
-
-def _add(frozen: Mapping[str, FrozenTest], key: str, tensor: torch.Tensor) -> None:
-    name, kind, number, rest = _parts(key)
-    test = frozen[name]
-    if kind == "drawn":
-        test.case.drawn.append(tensor)
-    elif kind == "answer":
-        test.answers[number] = tensor
-    elif kind == "steps":
-        _, step = rest.split("/", 1)
-        test.steps.setdefault(number, {}).setdefault(step, []).append(tensor)
-    else:
-        while len(test.case.expected) <= number:
-            test.case.expected.append({})
-        value = tensor if kind == "expected" else _of_bytes(tensor)
-        test.case.expected[number] = {**test.case.expected[number], rest: value}
-
-
-def _keyed_steps(frozen: FrozenSteps) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields the tensors of steps, under keys that sort as the steps follow each other."""
-    for call, steps in frozen.items():
-        forms = ((name, form) for name, forms in steps.items() for form in forms)
-        for place, (name, form) in enumerate(forms):
-            yield f"{call}/{place:03}/{name}", form.to(torch.float32)
-
-
-def _as_bytes(value: Value) -> torch.Tensor:
-    """Returns a tensor as it is; of another value the frame that it would cross in."""
-    if isinstance(value, torch.Tensor):
-        return value
-    return torch.frombuffer(bytearray(encode({}, {"": portable(value)})), dtype=torch.uint8)
-
-
-def _of_bytes(frame: torch.Tensor) -> Value:
-    _, values = decode(received(frame.numpy().tobytes()), trusted=True)
-    return values[""]
-
-
-def _parts(key: str) -> tuple[str, str, int, str]:
-    for kind in ("drawn", "expected", "value", "answer", "steps"):
-        name, found, rest = key.rpartition(f"/{kind}/")
-        if found:
-            number, _, output = rest.partition("/")
-            return name, kind, int(number), output
-    raise ValueError(f"{key!r} is not a key of a fixture")
 
 
 class HomeCases:

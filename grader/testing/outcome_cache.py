@@ -15,9 +15,8 @@ from grader.testing.outcome import StudentFault
 Outcome = TypeVar("Outcome")
 Ask = Callable[[Call], Answer]
 Digests = tuple[bytes, ...]
-# Bytes of answers to one test, and to all failed tests; honest submissions need thousands.
+# Bytes of answers to one test; honest submissions need thousands.
 MOST_HELD = 32 << 20
-_MOST_KEPT = 16 << 20
 # Bytes of answers behind the remembered calls: a call may repeat parts of earlier answers.
 _MOST_LEARNED = 64 << 20
 
@@ -38,13 +37,6 @@ class AnsweredCall:
     def size(self) -> int:
         """Returns roughly how many bytes the answer takes."""
         return 0 if isinstance(self.answer, StudentFault) else self.answer.size
-
-
-@dataclass(frozen=True, slots=True)
-class _Reached(Generic[Outcome]):
-    """The outcome of a test after the answers to all its calls."""
-
-    outcome: Outcome
 
 
 class CallReplay:
@@ -88,34 +80,6 @@ class CallReplay:
         return expected is wanted or frames[0] == frames[1]
 
 
-class FailedTests:
-    """The calls and answers of a submission's failed tests, of as many as `most` bytes hold."""
-
-    def __init__(self, most: int = _MOST_KEPT) -> None:
-        self._most = most
-        self._held = 0
-        self._asked: dict[str, Sequence[AnsweredCall]] = {}
-
-    def __contains__(self, test: object) -> bool:
-        return test in self._asked
-
-    def clear(self) -> None:
-        """Forgets all, before the next submission."""
-        self._asked.clear()
-        self._held = 0
-
-    def keep(self, test: str, asked: Sequence[AnsweredCall]) -> None:
-        """Keeps a test's calls and answers, if there is room."""
-        size = sum(one.size for one in asked)
-        if test not in self._asked and self._held + size <= self._most:
-            self._held += size
-            self._asked[test] = asked
-
-    def asked(self, test: str) -> Sequence[AnsweredCall]:
-        """Returns a test's calls and answers, or nothing if they are not kept."""
-        return self._asked.get(test, ())
-
-
 def _answered(call: Call, ask: Ask) -> AnsweredCall:
     """Makes a call, and returns it with its answer or fault."""
     try:
@@ -134,7 +98,7 @@ class OutcomeCache(Generic[Outcome]):
     def __init__(self, most: int = 48) -> None:
         self._most = most
         self._learned = 0
-        self._known: dict[str, OrderedDict[Digests, Call | _Reached[Outcome]]] = {}
+        self._known: dict[str, OrderedDict[Digests, Call | Outcome]] = {}
 
     def follow(
         self, test: str, ask: Ask, made: Sequence[AnsweredCall] = ()
@@ -149,8 +113,8 @@ class OutcomeCache(Generic[Outcome]):
         answered = iter(made)
         while (step := known.get(digests)) is not None:
             known.move_to_end(digests)
-            if isinstance(step, _Reached):
-                return asked, step.outcome
+            if not isinstance(step, Call):
+                return asked, step
             asked.append(next(answered, None) or _answered(step, ask))
             if (digest := asked[-1].digest) is None:
                 break
@@ -183,6 +147,6 @@ class OutcomeCache(Generic[Outcome]):
                 break
             digests = (*digests, one.digest)
         else:
-            known[digests] = _Reached(outcome)
+            known[digests] = outcome
         while len(known) > self._most:
             known.popitem(last=False)

@@ -16,12 +16,14 @@ from grader.authoring.handout.installing import (
     PLACE,
     PYTHON,
     REQUIREMENTS,
+    TEMPLATES,
     WORKFLOW,
     Installation,
     Platform,
     section,
     write_wheel,
 )
+from grader.authoring.templates import filled
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.text import quantity
 from grader.home.bench import CONTRACT
@@ -59,23 +61,6 @@ def _is_left_out(statement: ast.stmt) -> bool:
 
 
 PAGE = Path("docs/students.md")
-_PLAIN = """\
-# {name}
-
-Fill in the functions in `assignment/`, then run `pytest`: it tells you what is wrong, and where.
-
-## While you work
-
-    pytest -x          # stop at the first failure; unwritten exercises do not count
-    pytest -v          # every test by name; failures with numbers
-    pytest --locate    # takes as long as it needs to find the line to change
-
-To have the tests run each time that you save a file, install
-[watchfiles](https://watchfiles.helpmanual.io) beside pytest, with the same tool, and leave this
-running in a terminal.
-
-    watchfiles pytest assignment adapters.py
-"""
 
 
 def readme(name: str, page: str | None, installing: str, *last: str) -> str:
@@ -83,7 +68,8 @@ def readme(name: str, page: str | None, installing: str, *last: str) -> str:
 
     The installation comes before the first section of the page, and the `last` sections after it.
     """
-    opening, heading, sections = (page or _PLAIN.format(name=name)).partition("\n## ")
+    page = page or filled(TEMPLATES / "working.md.template", name=name)
+    opening, heading, sections = page.partition("\n## ")
     parts = (opening, installing, f"## {sections}" if heading else "", *last)
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
@@ -107,64 +93,7 @@ def rules(assignment: Assignment) -> str:
 _IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info")
 _PARTS = ("adapters.py", _STUDENTS, "tests/conftest.py", "tests/public")
 _CONSTRAINTS = "constraints.txt"
-# uv must not manage the project: it would choose torch's build for GPUs.
-_PROJECT = """\
-[project]
-name = "{distribution}-assignment"
-version = "1"
-requires-python = "{python}"
-
-[tool.uv]
-managed = false
-
-[tool.grader]
-name = {name}
-show_edits = {show_edits}
-call_timeout = {call_timeout:g}
-
-[tool.grader.exercises]
-{exercises}
-
-[tool.grader.forbidden]
-{forbidden}
-
-[tool.pytest.ini_options]
-testpaths = ["tests/public"]
-pythonpath = ["."]
-addopts = "--import-mode=importlib"
-"""
-CONFTEST = '''\
-"""Says where to run the tests, where `pytest` finds none."""
-
-from pathlib import Path
-
-FOLDER = Path(__file__).parent
-NO_TESTS = 5
-
-
-def pytest_ignore_collect(config):
-    """Leaves the tests out where pytest runs for a folder above this one."""
-    return None if config.rootpath.samefile(FOLDER) else True
-
-
-def pytest_terminal_summary(terminalreporter, exitstatus):
-    """Says what to type."""
-    if exitstatus == NO_TESTS and not {*terminalreporter.stats} - {"warnings"}:
-        terminalreporter.write_line(f'There are no tests in this folder. Type: cd "{FOLDER}"')
-        terminalreporter.write_line("Then type: pytest")
-'''
-_GITIGNORE = """\
-# What Python, its tools and editors leave behind.
-__pycache__/
-.pytest_cache/
-.venv/
-.ipynb_checkpoints/
-.idea/
-.vscode/
-.DS_Store
-# What is handed in.
-*.zip
-"""
+CONFTEST = filled(TEMPLATES / "conftest.py.template")
 
 
 def lay_out(
@@ -218,7 +147,7 @@ def _lay_out(
         CONTRACT: frozen_contract((root / "adapters.py").read_text(encoding="utf-8")),
         REQUIREMENTS: installation.requirements(),
         ENVIRONMENT: installation.environment(),
-        ".gitignore": _GITIGNORE,
+        ".gitignore": filled(TEMPLATES / "gitignore.template"),
         "conftest.py": CONFTEST,
         PLACE: WORKFLOW,
     }
@@ -237,12 +166,14 @@ def _copy(source: Path, target: Path) -> None:
 
 def _project(assignment: Assignment) -> str:
     builds_on = load_foundations(assignment.root, [*assignment.points]).builds_on
-    return _PROJECT.format(
+    # In the template, uv must not manage the project: it would choose torch's build for GPUs.
+    return filled(
+        TEMPLATES / "pyproject.toml.template",
         distribution=re.sub("[^A-Za-z0-9]+", "-", assignment.name).strip("-") or "an",
         python=PYTHON,
         name=json.dumps(assignment.name, ensure_ascii=False),
         show_edits=json.dumps(assignment.show_edits),
-        call_timeout=assignment.call_timeout,
+        call_timeout=f"{assignment.call_timeout:g}",
         exercises=_lines(in_building_order(assignment.points, builds_on)),
         forbidden=_lines(assignment.forbidden),
     )

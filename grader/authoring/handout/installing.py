@@ -19,6 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import grader
+from grader.authoring.templates import filled
 
 # The rooms of the engine whose modules run on a student's machine.
 _ROOMS = ("core", "explain", "home", "testing", "worker")
@@ -29,17 +30,7 @@ PACKAGES = (
     *("safetensors>=0.4.5", "torch>=2.4"),
 )
 PYTHON = ">=3.11"
-_PROJECT = """\
-[project]
-name = "grader-at-home"
-version = "{version}"
-description = "What the tests of an assignment need on a student's machine."
-requires-python = "{python}"
-dependencies = {dependencies}
-
-[tool.flit.module]
-name = "grader"
-"""
+TEMPLATES = Path(__file__).with_name("template")
 
 
 def write_wheel(folder: Path) -> str:
@@ -56,7 +47,8 @@ def write_wheel(folder: Path) -> str:
             copy = source / file.relative_to(_PACKAGE.parent)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, copy)
-        project = _PROJECT.format(
+        project = filled(
+            TEMPLATES / "wheel.toml.template",
             version=f"{grader.__version__}+{_label(files)}",
             python=PYTHON,
             dependencies=json.dumps(PACKAGES),
@@ -85,59 +77,6 @@ def _label(files: Sequence[Path]) -> str:
 
 REQUIREMENTS = "requirements.txt"
 ENVIRONMENT = "environment.yml"
-_ENVIRONMENT = """\
-# `conda env create --file environment.yml` installs the assignment.
-name: {name}
-channels:
-  - conda-forge
-  - nodefaults
-dependencies:
-  - python {python},<3.14
-{packages}
-  - pip
-  - pip:
-{from_pip}
-"""
-_SECTION = """\
-## Installing
-
-Any Python from 3.11 to 3.13 will do. In this folder, with the tool that you are used to:
-
-**uv** (which also fetches Python)
-
-    uv venv --python 3.12
-    {uv}
-    uv run pytest
-
-**pip**
-
-    python3 -m venv .venv
-    {pip}
-    .venv/bin/pytest
-
-On Windows the first line is `py -m venv .venv`, and the programs are in `.venv\\Scripts\\`.{linux}
-
-**conda**
-
-    conda env create --file {environment}
-    conda activate {name}
-    pytest
-
-**Google Colab**: put this folder into your Google Drive as `{name}`, and run this cell, now and
-after each change of your files.
-
-    from google.colab import drive
-    drive.mount("/content/drive")
-    %cd /content/drive/MyDrive/{name}
-    %pip install --quiet ./{wheel}
-    !pytest
-
-You need no GPU: uv installs the small build of torch, and so does conda on a machine without one.
-(uv asks PyTorch's own server for it: where that is out of reach, leave `--torch-backend cpu` out.)
-
-Your editor's test panel works once it uses the Python of `.venv`, or that of conda's environment.
-Below, `pytest` stands for whichever of these lines runs it.
-"""
 _UV = f"uv pip install --torch-backend cpu -r {REQUIREMENTS}"
 _PIP = f".venv/bin/pip install -r {REQUIREMENTS}"
 _LINUX = f"""
@@ -170,7 +109,8 @@ class Installation:
     def environment(self) -> str:
         """Returns conda's environment; the engine and the assignment's packages come from pip."""
         packages = [re.sub(r"^torch\b", "pytorch", one) for one in PACKAGES]
-        return _ENVIRONMENT.format(
+        return filled(
+            TEMPLATES / "environment.yml.template",
             name=self._plain_name,
             python=PYTHON,
             packages="\n".join(f"  - {re.sub('(?=>)', ' ', one)}" for one in packages),
@@ -180,7 +120,8 @@ class Installation:
     def section(self) -> str:
         """Returns the part of the README on installing."""
         index = self.torch_index
-        return _SECTION.format(
+        return filled(
+            TEMPLATES / "installing.md.template",
             uv=_UV,
             pip=f"{_PIP} --extra-index-url {index}" if index else _PIP,
             linux="" if index else _LINUX,
@@ -197,25 +138,7 @@ class Installation:
 
 PLACE = ".github/workflows/public-tests.yml"
 # uv, unlike pip, knows where torch's builds without GPU libraries are.
-WORKFLOW = f"""\
-# Runs the tests that you have at home, on every push. Your grade comes from your course.
-name: public tests
-on: [push, workflow_dispatch]
-permissions:
-  contents: read
-jobs:
-  tests:
-    runs-on: ubuntu-latest
-    timeout-minutes: 20
-    steps:
-      - uses: actions/checkout@v6
-      - uses: actions/setup-python@v6
-        with:
-          python-version: "3.12"
-      - run: pip install uv
-      - run: uv pip install --system --torch-backend cpu -r {REQUIREMENTS}
-      - run: pytest
-"""
+WORKFLOW = filled(TEMPLATES / "public-tests.yml.template", requirements=REQUIREMENTS)
 
 
 class Platform(StrEnum):
@@ -227,44 +150,6 @@ class Platform(StrEnum):
     MOODLE = "moodle"
 
 
-_WHAT = """\
-## Handing in
-
-`adapters.py` and the folder `assignment/`, and your other files if these import any. Tests and
-installed packages stay at home.
-"""
-_ZIP = "Mark both in your file manager, and make one zip of them (*Compress*, or *Send to*, *Zip*)"
-_HOW = {
-    None: f"{_ZIP},\nand hand in that zip as your course says.\n",
-    Platform.CANVAS: f"""\
-{_ZIP}.
-On Canvas open the assignment, press *Start Assignment*, choose the zip under *File Upload*, and
-press *Submit Assignment*. You may do so again: the latest counts.
-""",
-    Platform.MOODLE: f"""\
-{_ZIP}.
-In Moodle open the assignment, press *Add submission* (*Edit submission*, once you have one), drop
-the zip into the box, and press *Save changes*. Where there is a button *Submit assignment* press
-that too, when you are done: nothing can be changed after it.
-""",
-    Platform.GRADESCOPE: f"""\
-{_ZIP}.
-On Gradescope open the assignment, drop the zip into *Submit Programming Assignment*, and press
-*Upload*. Results appear there after some minutes. You may upload again: the latest counts, unless
-you activate an earlier one under *Submission History*.
-""",
-    Platform.GITHUB: """\
-    git add adapters.py assignment
-    git commit -m "My solution"
-    git push
-
-Add other files of yours to the first line. The state of the main branch when the time is over
-counts; push as often as you like. The tests that you have here run after each push: see the tab
-*Actions* of your repository.
-""",
-}
-
-
 def section(platform: Platform | None) -> str:
     """Returns the part of the README on handing in."""
-    return f"{_WHAT}\n{_HOW[platform]}"
+    return filled(TEMPLATES / "handing_in" / f"{platform or 'elsewhere'}.md.template")

@@ -49,9 +49,6 @@ ARRAY_DTYPES = frozenset(
     ]
 )
 _SHORT_TEXT = 200
-# The fewest numbers that are packed, and the most in all packed lists together.
-_FEWEST_PACKED = 8
-_MAX_NUMBERS = MAX_NODES
 # Bytes of all long texts of an answer together; in memory, Python may take four for one.
 MAX_TEXT = 8 << 20
 # The most keys with the same hash: numbers can be chosen to collide, texts and bytes cannot.
@@ -122,24 +119,10 @@ class TreeWriter:
             case dict():
                 pairs = [[self.entry(one, depth + 1) for one in pair] for pair in value.items()]
                 return {"dict": pairs}
-            case list() if (packed := self._numbers(value)) is not None:
-                return packed
         for kind, make in _SEQUENCES.items():
             if isinstance(value, make):  # type: ignore[arg-type]
                 return {kind: [self.entry(one, depth + 1) for one in value]}
         raise BadFrame(f"a {type(value).__name__} cannot cross")
-
-    def _numbers(self, values: Sequence[Any]) -> dict[str, int] | None:
-        """Packs a list of `_FEWEST_PACKED` or more ints or floats; returns None for other lists."""
-        kinds = set(map(type, values)) if len(values) >= _FEWEST_PACKED else set()
-        if kinds == {int} and is_int64(min(values)) and is_int64(max(values)):
-            numbers = numpy.array(values, dtype=numpy.int64)
-        elif kinds == {float}:
-            numbers = numpy.array(values, dtype=numpy.float64)
-        else:
-            return None
-        self.chunks.append(numbers.tobytes())
-        return {"ints" if kinds == {int} else "floats": len(values)}
 
     def _text(self, value: str) -> dict[str, int]:
         size = self._bytes(value.encode("utf-8", "surrogatepass"))
@@ -159,7 +142,6 @@ class TreeReader:
         self._place = start
         self._trusted = trusted
         self._nodes = 0
-        self._numbers = 0
         self._text = 0
 
     @property
@@ -216,8 +198,8 @@ class TreeReader:
                 return dict(pairs)  # type: ignore[arg-type]
             case "named":
                 return self._named(content, depth)
-            case "bytes" | "text" | "ints" | "floats":
-                return self._packed(kind, content)
+            case "bytes" | "text":
+                return self._long(kind, content)
             case "foreign" if isinstance(content, str):
                 return Foreign(on_one_line(content, 500))
             case "elsewhere":
@@ -242,22 +224,15 @@ class TreeReader:
             {on_one_line(field, _LONGEST_NAME): self.value(one, depth + 1) for field, one in rows},
         )
 
-    def _packed(self, kind: str, count: object) -> Value:
-        if type(count) is not int or count < 0:
-            raise BadFrame("a count is missing")
+    def _long(self, kind: str, size: object) -> str | bytes:
+        if type(size) is not int or size < 0:
+            raise BadFrame("a size is missing")
         if kind == "bytes":
-            return bytes(self.take(count))
-        if kind == "text":
-            self._text += count
-            if self._text > MAX_TEXT and not self._trusted:
-                raise BadFrame("texts are longer than allowed")
-            return _decoded(self.take(count))
-        dtype = numpy.int64 if kind == "ints" else numpy.float64
-        self._numbers += count
-        if self._numbers > _MAX_NUMBERS:
-            raise BadFrame("lists hold more numbers than allowed")
-        numbers: list[Any] = numpy.frombuffer(self.take(8 * count), dtype).tolist()
-        return numbers
+            return bytes(self.take(size))
+        self._text += size
+        if self._text > MAX_TEXT and not self._trusted:
+            raise BadFrame("texts are longer than allowed")
+        return _decoded(self.take(size))
 
     def _array(self, content: object) -> numpy.ndarray[Any, Any]:
         name, shape = _pair(content)

@@ -19,7 +19,15 @@ from grader.core.assignment import Assignment, Settings, find_assignment
 from grader.core.explanation import Words
 from grader.core.verdict import Grade
 from grader.grading.fingerprints import suite_files
-from grader.grading.options import AnyTask, Explained, ExplanationTask, GradedTask, Options, Task
+from grader.grading.options import (
+    AnyTask,
+    Explained,
+    ExplanationTask,
+    GradedTask,
+    Options,
+    Result,
+    Task,
+)
 from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
 from grader.intake.package import Bundle, SubmissionPackage
@@ -62,7 +70,7 @@ def packed_reply(reply: Mapping[str, Any]) -> bytes:
     return zlib.compress(json.dumps(reply).encode(), 1)
 
 
-def result_in(reply: Mapping[str, Any], task: AnyTask) -> GradedTask | Explained | None:
+def result_in(reply: Mapping[str, Any], task: AnyTask) -> Result | None:
     """Returns the grade or the words in a reply; None if the reply says why there are none.
 
     Raises:

@@ -41,8 +41,9 @@ from grader.grading.options import (
     Explained,
     ExplanationTask,
     GradedTask,
+    JobPool,
     NotIsolated,
-    Task,
+    Result,
 )
 from grader.intake.copying import CopyFailed
 from grader.intake.package import pack
@@ -67,10 +68,10 @@ class _Attempt:
 
 
 # The handling of an event that Dask's threads report; it may lead to results.
-_Event = Callable[[], Iterable[GradedTask | Explained] | None]
+_Event = Callable[[], Iterable[Result] | None]
 
 
-class ClusterPool:
+class ClusterPool(JobPool):
     """Judges on the Dask workers of a scheduler; a context manager.
 
     `client` is connected to the scheduler at the address `scheduler`. Each Dask worker opens a
@@ -128,27 +129,13 @@ class ClusterPool:
         closing.start()
         closing.join(_CLOSE_SECONDS)
 
-    def grade(self, tasks: Sequence[Task]) -> Iterator[GradedTask]:
-        """Returns the grade of every task, in the order in which they arrive.
+    def _results(self, tasks: Sequence[AnyTask]) -> Iterator[Result]:
+        """Yields the grade or the words of every task.
 
         Raises:
             BadAssignment: if the assignment's tests cannot be run.
             NoCluster: if the scheduler is lost, or no Dask worker is there that may grade.
         """
-        return cast(Iterator[GradedTask], self._arriving(tasks))
-
-    def explain(self, tasks: Sequence[ExplanationTask]) -> Iterator[Explained]:
-        """Returns the words for every task, in the order in which they arrive.
-
-        Raises:
-            BadAssignment: if the assignment's tests cannot be run.
-            NoCluster: if the scheduler is lost, or no Dask worker is there that may explain.
-        """
-        return cast(Iterator[Explained], self._arriving(tasks))
-
-    def _arriving(
-        self, tasks: Sequence[Task] | Sequence[ExplanationTask]
-    ) -> Iterator[GradedTask | Explained]:
         self._waiting.extend(_Attempt(task) for task in tasks)
         while self._waiting or self._flights:
             yield from self._send_what_has_room()
@@ -157,7 +144,7 @@ class ClusterPool:
                 handle = self._events.get(timeout=_LOOK_SECONDS)
                 yield from handle() or ()
 
-    def _send_what_has_room(self) -> Iterator[GradedTask | Explained]:
+    def _send_what_has_room(self) -> Iterator[Result]:
         while self._waiting and len(self._flights) < self._jobs:
             address = self._place(self._waiting[0].sent_to)
             if address is None:
@@ -208,7 +195,7 @@ class ClusterPool:
                 self._asked.discard(message["worker"])
                 self._events.put(partial(self._lose, message["worker"]))
 
-    def _lose(self, address: str) -> Iterator[GradedTask | Explained]:
+    def _lose(self, address: str) -> Iterator[Result]:
         """Sends the submissions of a Dask worker that left elsewhere."""
         self._room.pop(address, None)
         self._refused.pop(address, None)
@@ -217,7 +204,7 @@ class ClusterPool:
         for future in lost:
             yield from self._send_elsewhere(future, "its machine was lost")
 
-    def _take(self, future: Future[bytes], reply: object) -> Iterator[GradedTask | Explained]:
+    def _take(self, future: Future[bytes], reply: object) -> Iterator[Result]:
         """Takes the end of a flight: a reply, or the exception that Dask raised."""
         if future not in self._flights:
             return
@@ -238,7 +225,7 @@ class ClusterPool:
             self._land(future)
             yield result
 
-    def _send_elsewhere(self, future: Future[bytes], why: str) -> Iterator[GradedTask | Explained]:
+    def _send_elsewhere(self, future: Future[bytes], why: str) -> Iterator[Result]:
         attempt = self._land(future)
         if len(attempt.sent_to) < _TRIES:
             self._waiting.appendleft(attempt)
@@ -254,7 +241,7 @@ class ClusterPool:
             self._room[attempt.sent_to[-1]] += 1
         return attempt
 
-    def _given_up(self, attempt: _Attempt, problem: str) -> GradedTask | Explained:
+    def _given_up(self, attempt: _Attempt, problem: str) -> Result:
         if isinstance(attempt.task, ExplanationTask):
             return Explained(attempt.task, Words(missing=problem))
         return GradedTask(attempt.task, attempt.task.ungraded(self._settings, problem))

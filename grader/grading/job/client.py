@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from grader.core.assignment import EXPLAINING_WALL_FACTOR, WALL_FACTOR, BadAssignment, Settings
 from grader.core.explanation import Words
-from grader.core.points import WISH
+from grader.core.points import BY_HAND
 from grader.core.processes import signal_name
 from grader.core.verdict import Grade, Status, Verdict
 from grader.core.wire.records import read
@@ -257,7 +257,7 @@ def remarks_of(grade: Grade) -> dict[str, str]:
     remarks = {}
     for test in grade.tests:
         _, *lines = (test.message or "").split("\n")
-        own = [one for one in lines if test.status is Status.MISSING or WISH in one]
+        own = [one for one in lines if test.status is Status.MISSING or BY_HAND in one]
         if own and test.status is not Status.PASSED:
             remarks[test.id] = "\n".join(own)
     return remarks

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.core.points import (
+    BY_HAND,
     TAKEN_OFF,
-    WISH,
     Gate,
     hundredths,
     points_of,
@@ -67,7 +67,7 @@ def applied(
         places = [place for place, test in enumerate(tests) if test.exercise == exercise]
         earned = [place for place in places if tests[place].score > 0]
         cost = max(costs[use.name] for use in called)
-        remark = f"The submission uses {plain(uses_in_words(called))}, {WISH}"
+        remark = f"The submission uses {plain(uses_in_words(called))}, {BY_HAND}"
         if cost:
             remark += f": {cost:g}% {TAKEN_OFF}"
             for place, score in zip(earned, _lessened(tests, earned, cost), strict=True):
@@ -97,7 +97,7 @@ def summary(uses: Uses, costs: Mapping[str, float]) -> str | None:
         return None
     called |= uses.at_import
     free = "" if any(costs[use.name] for use in called) else _FREE
-    return f"it uses {plain(uses_in_words(called))}, {WISH}{free}"
+    return f"it uses {plain(uses_in_words(called))}, {BY_HAND}{free}"
 
 
 # At least this many telling tests must have the mistake's wrong answers.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from grader.core.names import CPU
@@ -18,11 +18,13 @@ from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
 from grader.testing.outcome import Plainly
-from grader.testing.outcome_cache import AnsweredCall, Ask, CallReplay, FailedTests, OutcomeCache
+from grader.testing.outcome_cache import AnsweredCall, Ask, CallReplay, OutcomeCache
 from grader.testing.suite import Ended, Suite, Test
 from grader.worker.performing import perform
 
 _MUCH = 8 << 20
+# Bytes of the answers to all failed tests of a submission.
+_MOST_KEPT = 16 << 20
 # Honest answers take less than a second in all.
 _SECONDS_TO_CARRY = 5.0
 
@@ -51,7 +53,8 @@ class Judge:
         self._case: Callable[[str], Case] = functools.cache(functools.partial(fresh_case, seed))
         self._cache = OutcomeCache[Verdict]()
         self._replay: CallReplay | None = None
-        self._failed = FailedTests()
+        # The calls and answers of the last submission's failed tests.
+        self._failed: dict[str, Sequence[AnsweredCall]] = {}
         self._charge: Callable[[float], None] = lambda _: None
         self._variants = Variants(suite, seed, device, self._case)
         self._bench = Bench(
@@ -91,7 +94,7 @@ class Judge:
                 return ()
             if test not in self._failed:
                 self._examine(self._suite.tests[test], ask)
-            return self._failed.asked(test)
+            return self._failed.get(test, ())
 
         foundations = self._suite.foundations
         return CarryForward(self._variants, foundations, verdicts, asked, ask).found()
@@ -109,8 +112,9 @@ class Judge:
         if verdict.status is Status.FAILED:
             if not self._stops_at_failures:
                 self._ask_the_rest(test, ask, asked, verdict)
-            self._failed.keep(test.id, asked)
-        if sum(one.size for one in asked) > _MUCH:
+            if _size((*self._failed.values(), asked)) <= _MOST_KEPT:
+                self._failed[test.id] = asked
+        if _size([asked]) > _MUCH:
             # Exceptions and their tracebacks form cycles, which keep the answers in memory.
             del asked
             gc.collect()
@@ -176,3 +180,8 @@ class Judge:
         if self._replay is None:
             raise BrokenReference("a test asked for a submission while none was being graded")
         return self._replay.ask(call)
+
+
+def _size(tests: Iterable[Sequence[AnsweredCall]]) -> int:
+    """Returns roughly how many bytes the answers to tests take."""
+    return sum(one.size for asked in tests for one in asked)

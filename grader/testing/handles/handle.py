@@ -20,8 +20,7 @@ from grader.testing.contract import Adapter, axis_names
 from grader.testing.handles.makers import Maker
 from grader.testing.handles.objects import as_value, joined, script_of, stays
 from grader.testing.handles.scripts import EndOfItems, Script, call_of
-from grader.testing.kinds import Anything, DictType, Kind
-from grader.testing.object_kinds import ObjectType
+from grader.testing.kinds import Anything, DictType, Kind, ObjectType
 from grader.testing.outcome import (
     Returned,
     StudentFault,
@@ -134,7 +133,6 @@ class Student(Maker):
     ) -> dict[str, torch.Tensor]:
         """Returns vector-Jacobian products of the result, or a part, with `cotangent`, by input."""
         answer = self.ask(inputs, wrt=wrt, cotangent=cotangent, part=part)
-        self.result(answer, inputs)
         for name in wrt:
             gradient = answer.gradients.get(name)
             if gradient is None:
@@ -158,7 +156,6 @@ class Student(Maker):
             StudentFault: if the submission's process did not count them.
         """
         answer = self.ask(inputs, count_work=True)
-        self.result(answer, inputs)
         if answer.work is None:
             raise self.fault(f"the torch operations of {self.adapter.name} were not counted")
         return answer.work
@@ -175,9 +172,7 @@ class Student(Maker):
         """
         script = joined(script_of(args, kwargs) or Script(self), args, kwargs)
         bound = self.adapter.bind(mapped(args, as_value), mapped(dict(kwargs), as_value))
-        before = tuple(script.steps)
-        answer = self.ask(bound, before=before, count_lines=True)
-        self.result(answer, bound, before=before)
+        answer = self.ask(bound, before=tuple(script.steps), count_lines=True)
         if answer.work is None or answer.work.lines >= MOST_LINES:
             raise self.fault(
                 f"{self.adapter.name} executes {MOST_LINES:,} lines of Python or more, or stops "
@@ -190,11 +185,12 @@ class Student(Maker):
         """Returns the answer to a call; `observe` sets further fields of `Call`.
 
         Raises:
-            StudentFault: if the submission raised, or gave no answer.
+            StudentFault: if the submission raised, or gave no answer that fits the contract.
         """
         answer = self.attempt(arguments, **observe)
         if answer.raised is not None:
             raise self.failure(answer.raised, arguments, **observe)
+        self.result(answer, arguments, before=observe.get("before", ()))
         return answer
 
     def attempt(self, arguments: Mapping[str, Value], **observe: Any) -> Answer:

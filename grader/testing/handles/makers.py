@@ -20,14 +20,19 @@ from grader.testing.handles.objects import (
     script_of,
 )
 from grader.testing.handles.scripts import BadThing, Owner, Script, Thing
-from grader.testing.kinds import NUMBERS, TEXT_PATH, Anything, DictType, Kind, PlainType
-from grader.testing.object_kinds import (
+from grader.testing.kinds import (
     MODULE,
+    NUMBERS,
     OPTIMIZER,
     PARAMETERS,
     PATH,
     STREAM,
     TEXT,
+    TEXT_PATH,
+    Anything,
+    DictType,
+    Kind,
+    PlainType,
     Signature,
 )
 from grader.worker.marshalling import (

@@ -17,14 +17,18 @@ from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local, Value, mapped, parts
 from grader.testing.contract import Adapter
 from grader.testing.handles.scripts import EndOfItems, Script, Thing
-from grader.testing.kinds import NUMBERS, Anything, Kind, OneOf, PlainType
-from grader.testing.object_kinds import (
+from grader.testing.kinds import (
+    NUMBERS,
     OBJECT,
     PARAMETER,
+    Anything,
     ClassType,
     IteratorType,
+    Kind,
     ObjectType,
+    OneOf,
     ParameterType,
+    PlainType,
     Signature,
 )
 from grader.testing.outcome import StudentFault

@@ -377,7 +377,7 @@ def test_fixtures_are_outdated_if_freezing_would_change_them(tmp_path):
         assert outdated() == [
             "slips.json: text",
             "test_old.safetensors is in one of them",
-            f"{file.name}: {next(iter(frozen.tests))}/drawn/0",
+            f"{file.name}: ['{next(iter(frozen.tests))}']['drawn'][0]",
         ]
         file.write_bytes(file.read_bytes()[:-1])
         assert outdated()[2:] == [f"{file.name}: the file is damaged"]

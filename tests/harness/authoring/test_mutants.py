@@ -9,19 +9,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.authoring.mutated_solutions import (
+from grader.authoring.mutants import (
+    Candidate,
+    Fate,
+    MutantRunner,
     Reach,
     References,
+    answers,
     reach_of,
     statement_lines,
 )
 from grader.authoring.mutation import Mutations, MutationTrial, difference, in_words, mutate
-from grader.authoring.mutation_outcomes import (
-    Candidate,
-    Fate,
-    MutantRunner,
-    answers,
-)
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.wire.calls import Call
 from grader.explain.rewriting.edit import Edit, Replacement

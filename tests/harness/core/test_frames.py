@@ -191,9 +191,8 @@ def test_tensors_share_no_memory() -> None:
         ({"dict": [[n * (2**61 - 1), 1] for n in range(4)] * 5}, b"", "too much alike"),
         ({"set": [{"dict": []}]}, b"", "unhashable key"),
         ({"bytes": 5}, bytes(4), "fewer bytes"),
-        ({"bytes": -1}, b"", "a count is missing"),
+        ({"bytes": -1}, b"", "a size is missing"),
         ({"text": 2}, b"\xff\xfe", "not encoded"),
-        ({"ints": 2**40}, bytes(8), "more numbers"),
         ({"text": MAX_TEXT + 1}, bytes(8), "texts are longer"),
         ({"list": [{"text": MAX_TEXT}] * 2}, bytes(MAX_TEXT), "texts are longer"),
         ({"array": ["object", [1]]}, bytes(8), "dtype"),
@@ -220,7 +219,7 @@ def test_an_answer_announced_as_larger_than_the_limit_is_not_read(sizes: tuple[i
 
 @pytest.mark.parametrize("value", [1 << 63, [1 << 63] * 20, {"key": -(1 << 63) - 1}], ids=str)
 def test_an_integer_of_more_than_64_bits_is_not_sent(value: Value) -> None:
-    """A long list of numbers is packed, and refused all the same."""
+    """The other end could not read it."""
     with pytest.raises(BadFrame, match="does not fit 64 bits"):
         encode({}, {"value": value})
 

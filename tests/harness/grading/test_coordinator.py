@@ -15,7 +15,7 @@ from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.explanation import PENDING, Words
 from grader.core.verdict import Grade, GradeStatus
 from grader.grading import coordinator
-from grader.grading.coordinator import Coordinator, ExplanationQueue, grade_with_retry, graded_alone
+from grader.grading.coordinator import Coordinator, TaskQueue, grade_with_retry, graded_alone
 from grader.grading.job.client import JobClient, JobLost
 from grader.grading.options import Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.entry import Entry
@@ -112,7 +112,7 @@ def test_a_submission_is_tried_once_more_after_its_judge_is_lost(
 def test_explainers_begin_with_the_largest_group_and_stay_with_it():
     """A second explainer takes another group, and helps when no group is left to begin."""
     names = {b"few": "ab", b"many": "cdef", b"one": "g"}
-    waiting = ExplanationQueue(
+    waiting = TaskQueue(
         question_on(name, verdicts) for verdicts, own in names.items() for name in own
     )
 

@@ -16,7 +16,7 @@ import pytest
 
 from grader.core.assignment import BadAssignment, Settings
 from grader.core.explanation import Told, Words
-from grader.core.points import WISH
+from grader.core.points import BY_HAND
 from grader.core.text import written
 from grader.core.verdict import Status
 from grader.grading.job import client, lines
@@ -251,7 +251,7 @@ def test_an_assignment_that_cannot_be_used_stops_the_command(jobs):
 UNEXPLAINED = a_grade(
     "alice",
     a_verdict("run_rope", message="passed\nwith a note"),
-    a_verdict("run_mha", 0.0, message=f"wrong\nexplained before\nIt uses x, {WISH}"),
+    a_verdict("run_mha", 0.0, message=f"wrong\nexplained before\nIt uses x, {BY_HAND}"),
     a_verdict("run_a", 0.0, status=Status.TIMEOUT, message="too slow"),
     a_verdict("run_b", 0.0, status=Status.CRASHED, message="killed"),
     a_verdict("run_c", 0.0, status=Status.MISSING),
@@ -268,7 +268,7 @@ def test_an_explainer_gets_what_only_the_judge_knows(jobs):
     own, jobs.lines = a_client(), [READY, *map(told, (FEW, MORE)), {"explained": None}]
     assert own.explain(ALICE, UNEXPLAINED) == MORE
     *_, job = jobs.started[0].heard()
-    assert job["remarks"] == {ids("run_mha"): f"It uses x, {WISH}"}
+    assert job["remarks"] == {ids("run_mha"): f"It uses x, {BY_HAND}"}
     assert job["lost"] == {ids("run_a"): "too slow", ids("run_b"): "killed"}
     assert job["statuses"][ids("run_c")] == "missing"
     assert (len(job["statuses"]), job["status"], job["message"]) == (5, "graded", None)

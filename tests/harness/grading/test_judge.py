@@ -246,6 +246,22 @@ def test_points_come_back_although_answers_were_dropped(course):
     opened(course, look)
 
 
+def test_answers_of_failed_tests_are_bounded_together(course, monkeypatch):
+    """The first answers are kept, as many as there is room for."""
+
+    def look(suite: Suite) -> None:
+        judge, wrong = Judge(suite, 7), Answers(TRIPLED)
+        [*judge.grade(wrong)]
+        first, *others = judge._failed
+        assert others
+        monkeypatch.setattr(judges, "_size", lambda tests: 4 * len([*tests]))
+        monkeypatch.setattr(judges, "_MOST_KEPT", 4)
+        [*judge.grade(wrong)]
+        assert [*judge._failed] == [first]
+
+    opened(course, look)
+
+
 # --- Variants -----------------------------------------------------------------------------------
 
 IN_DOUBLE, IN_COUNT = Way("tripled", "run_double", 0), Way("tripled", "run_count", 0)
@@ -260,7 +276,7 @@ def answers_to(suite: Suite, test: str, functions: Any) -> tuple[AnsweredCall, .
     """Returns the calls of a test, with the answers of these functions."""
     judge = Judge(suite, 7)
     [*judge.grade(Answers(RIGHT | functions))]
-    return tuple(judge._failed.asked(test))
+    return tuple(judge._failed.get(test, ()))
 
 
 def test_a_mistake_accounts_for_exactly_its_own_answers(course):

@@ -3,14 +3,15 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 from grader.authoring.handout.freezing import differences
+from grader.core.wire.values import mapped
+from grader.testing.cases import Case, FrozenTest, content_of, freeze, thaw
 from tests.harness.conftest import RIGHT
 from tests.harness.marks import rest_slow
 
@@ -117,19 +118,29 @@ def without_the_last_mistake(rows: torch.Tensor) -> torch.Tensor:
     return rows[:-1].clone()
 
 
+def with_parts(
+    test: FrozenTest, kind: str, change: Callable[[torch.Tensor], torch.Tensor]
+) -> FrozenTest:
+    """Returns a frozen test with another form of its floating-point tensors of a kind."""
+    content = content_of(test)
+    content[kind] = mapped(
+        content[kind],
+        lambda one: change(one) if torch.is_tensor(one) and one.is_floating_point() else one,
+    )
+    case = Case(None, content["drawn"], content["expected"])
+    return FrozenTest(case, test.points, content["answers"], content["steps"])
+
+
 @pytest.fixture
 def changed(tmp_path) -> Callable[..., list[str]]:
     """A function that changes tensors of committed fixtures, and returns the differences found."""
 
     def found(kind: str, change: Callable[[torch.Tensor], torch.Tensor]) -> list[str]:
         folder = Path(shutil.copytree(FIXTURES, tmp_path / "fixtures"))
-        with safe_open(folder / FILE, "pt") as stored:
-            metadata = stored.metadata()
-            tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-        of_kind = {key: tensor for key, tensor in tensors.items() if f"/{kind}/" in key}
-        floating = {key: one for key, one in of_kind.items() if one.is_floating_point()}
-        assert floating
-        save_file(tensors | {k: change(t) for k, t in floating.items()}, folder / FILE, metadata)
+        module = thaw(folder / FILE)
+        assert module.tests
+        tests = {name: with_parts(test, kind, change) for name, test in module.tests.items()}
+        freeze(folder / FILE, replace(module, tests=tests))
         return differences(folder, FIXTURES)
 
     return found
@@ -142,10 +153,10 @@ def changed(tmp_path) -> Callable[..., list[str]]:
         ("drawn", next_larger_numbers),
         ("expected", one_in_ten_thousand_more),
         ("steps", one_in_ten_thousand_more),
-        ("answer", one_in_ten_thousand_more),
-        ("answer", with_leeway(10_000)),
-        ("answer", with_leeway(1e-4)),
-        ("answer", without_the_last_mistake),
+        ("answers", one_in_ten_thousand_more),
+        ("answers", with_leeway(10_000)),
+        ("answers", with_leeway(1e-4)),
+        ("answers", without_the_last_mistake),
     ],
 )
 def test_fixtures_that_were_frozen_before_a_change_are_noticed(changed, kind, change):
@@ -159,9 +170,9 @@ def test_fixtures_that_were_frozen_before_a_change_are_noticed(changed, kind, ch
     [
         ("expected", next_larger_numbers),
         ("steps", next_larger_numbers),
-        ("answer", next_larger_numbers),
-        ("answer", with_leeway(2)),
-        ("answer", with_leeway(0.5)),
+        ("answers", next_larger_numbers),
+        ("answers", with_leeway(2)),
+        ("answers", with_leeway(0.5)),
     ],
 )
 def test_another_order_of_sums_is_not_taken_for_a_change(changed, kind, change):

@@ -23,7 +23,15 @@ from grader.testing.contract import (
     signature_of,
 )
 from grader.testing.kinds import (
+    MODULE,
     NUMBERS,
+    OBJECT,
+    OPTIMIZER,
+    PARAMETER,
+    PARAMETERS,
+    PATH,
+    STREAM,
+    TEXT,
     TEXT_PATH,
     Kind,
     PlainType,
@@ -32,16 +40,6 @@ from grader.testing.kinds import (
     category_of,
     plural,
     with_article,
-)
-from grader.testing.object_kinds import (
-    MODULE,
-    OBJECT,
-    OPTIMIZER,
-    PARAMETER,
-    PARAMETERS,
-    PATH,
-    STREAM,
-    TEXT,
 )
 
 pytestmark = pytest.mark.unit

@@ -21,8 +21,14 @@ from grader.testing.exercise import Membership
 from grader.testing.handles import bench as benches
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.handle import BrokenReference
-from grader.testing.kinds import Anything, DictType, PlainType, TensorType
-from grader.testing.object_kinds import ObjectType, Signature
+from grader.testing.kinds import (
+    Anything,
+    DictType,
+    ObjectType,
+    PlainType,
+    Signature,
+    TensorType,
+)
 from grader.testing.outcome import (
     Observation,
     Plainly,

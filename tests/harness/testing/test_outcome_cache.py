@@ -14,7 +14,6 @@ from grader.testing.outcome_cache import (
     MOST_HELD,
     AnsweredCall,
     CallReplay,
-    FailedTests,
     OutcomeCache,
 )
 
@@ -183,13 +182,3 @@ def test_answers_to_one_test_are_bounded_together():
     with pytest.raises(StudentFault, match="take more than 32 MB"):
         replay.ask(FIRST)
     assert sum(one.size for one in replay.asked) <= MOST_HELD
-
-
-def test_answers_of_failed_tests_are_bounded_together():
-    """The first answers are kept, as many as there is room for."""
-    failed = FailedTests(most=10)
-    for number in range(5):
-        failed.keep(f"test {number}", [AnsweredCall(FIRST, Answer(value=number, size=4))])
-    assert [number for number in range(5) if f"test {number}" in failed] == [0, 1]
-    failed.keep("large", [AnsweredCall(FIRST, Answer(value=0, size=11))])
-    assert failed.asked("large") == failed.asked("test 2") == ()
