@@ -258,7 +258,6 @@ def serve(
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rb") as orders:
         for line in orders:
             order = json.loads(line)
-            # The client keeps the exact time. This timer ends a process that no client watches.
             # It counts by ticks, which run ahead on virtual machines that share processors.
             signal.setitimer(signal.ITIMER_PROF, 2 * bounds.processor_seconds)
             try:
