@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -134,15 +135,21 @@ def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
         if found:
             places = [PurePosixPath(file.relative_to(root)) for file in found]
             return _best([_read(root, place, limits) for place in places], adapters)
-    notebooks = list(_notebooks_with_adapters(root, limits))
+    notebooks = _with_adapters(root, "*.ipynb", limits)
     if len(notebooks) == 1:
         return notebooks[0]
-    renamed = [] if notebooks else _renamed(root, adapters, limits)
+    wanted = PurePosixPath(adapters)
+    renamed: list[Located] = []
+    if wanted.suffix == ".py" and not notebooks:
+        # Browsers and people rename a file that they save again: `adapters (1).py`.
+        alike = wanted.stem.casefold().removesuffix("s")
+        renamed = _with_adapters(root, str(wanted.with_name("*.py")), limits, alike)
+        # A folder may have that name.
+        renamed = [r for r in renamed if not (root / r.file).with_name(wanted.name).exists()]
     if len(renamed) == 1:
-        return _under_its_name(renamed[0], PurePosixPath(adapters).name)
+        return _under_its_name(renamed[0], wanted.name)
     if not notebooks and (alone := _only_python_file(root, limits)) is not None:
-        is_module = "." not in alone.file.stem
-        return alone if is_module else _under_its_name(alone, PurePosixPath(adapters).name)
+        return alone if "." not in alone.file.stem else _under_its_name(alone, wanted.name)
     kind, several_found = ("file", renamed) if renamed else ("notebook", notebooks)
     names = [str(one.file) for one in several_found]
     raise Unreadable(_nothing_found(root, adapters, kind, names))
@@ -159,10 +166,11 @@ def _tops(top: Path) -> Iterator[Path]:
 
 
 def _by_depth(root: Path) -> Iterator[list[Path]]:
-    """Yields the folders below the root, those one folder down first."""
+    """Yields the folders of each level, from the root down."""
     folders = [root]
-    while folders := [path for one in folders for path in sorted(one.iterdir()) if path.is_dir()]:
+    while folders:
         yield folders
+        folders = [path for one in folders for path in sorted(one.iterdir()) if path.is_dir()]
 
 
 def _read(root: Path, file: PurePosixPath, limits: CopyLimits) -> Located:
@@ -194,40 +202,17 @@ def _best(found: list[Located], adapters: str) -> Located:
     return replace(chosen, note=note)
 
 
-def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:
-    """Yields the readable notebooks that define adapters, from the level nearest to the top."""
-    found = False
-    for folders in ([root], *_by_depth(root)):
-        for path in (path for one in folders for path in sorted(one.glob("*.ipynb"))):
-            if not path.is_file():
-                continue
-            try:
-                located = _read(root, PurePosixPath(path.relative_to(root)), limits)
-            except Unreadable:
-                continue
-            if located.facts.adapters:
-                found = True
-                yield located
-        if found:
-            return
+def _with_adapters(root: Path, pattern: str, limits: CopyLimits, word: str = "") -> list[Located]:
+    """Returns the readable files with adapters that lie nearest to the top, and fit a pattern.
 
-
-def _renamed(root: Path, adapters: str, limits: CopyLimits) -> list[Located]:
-    """Returns the files with adapters, nearest to the top, that resemble `adapters` in their names.
-
-    Browsers and people rename a file that they save again: `adapters (1).py`, `Adapters_final.py`.
+    Their names have a `word` in them, whatever its case.
     """
-    wanted = PurePosixPath(adapters)
-    word = wanted.stem.casefold().removesuffix("s")
-    for folders in ([root], *_by_depth(root)) if wanted.suffix == ".py" else ():
-        files = [file for one in folders for file in sorted((one / wanted.parent).glob("*.py"))]
-        found = [
-            _read(root, PurePosixPath(file.relative_to(root)), limits)
-            for file in files
-            if word in file.stem.casefold()
-            and file.is_file()
-            and not file.with_name(wanted.name).exists()  # a folder of that name
-        ]
+    for folders in _by_depth(root):
+        found = []
+        for file in (file for one in folders for file in sorted(one.glob(pattern))):
+            if file.is_file() and word in file.stem.casefold():
+                with contextlib.suppress(Unreadable):
+                    found.append(_read(root, PurePosixPath(file.relative_to(root)), limits))
         if found := [one for one in found if one.facts.adapters]:
             return found
     return []
@@ -242,11 +227,8 @@ def _under_its_name(found: Located, name: str) -> Located:
 
 def _only_python_file(root: Path, limits: CopyLimits) -> Located | None:
     """Returns the only Python file, under any name, if it defines adapters."""
-    files = list(root.glob("*.py"))
-    if len(files) != 1 or any(path.is_dir() for path in root.iterdir()):
-        return None
-    located = _read(root, PurePosixPath(files[0].name), limits)
-    return located if located.facts.adapters else None
+    is_alone = len([*root.glob("*.py")]) == 1 and not any(path.is_dir() for path in root.iterdir())
+    return next(iter(_with_adapters(root, "*.py", limits)), None) if is_alone else None
 
 
 def _nothing_found(root: Path, adapters: str, kind: str, found: list[str]) -> str:
