@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,6 @@ def _json(value: Any) -> str:
 
 
 _WHO = ("submission", "name", "id", "email", "status", "late", "machine")
-_TOTAL = ("total", "max")
 _TEXTS = ("what went wrong", "changes", "comments")
 _MAXIMA = "Points Possible"
 _EXCUSED = "excused"
@@ -125,54 +124,53 @@ def csv_table(scores: ClassScores, by_exercise: bool, absent_zero: bool) -> str:
     worth = scores.exercises if by_exercise else {}
     made = {change.kind for score in scores.scores for change in score.settlement.changes}
     kinds = [kind for kind in ChangeKind if kind in made]
+    columns = (*_WHO, *kinds, "total", "max", *worth, *_TEXTS)
     # Quote all text: in many European locales, spreadsheets split cells at `;`.
     text = io.StringIO(newline="")
-    table = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    table.writerow([*_WHO, *kinds, *_TOTAL, *map(harmless, worth), *_TEXTS])
+    table = csv.DictWriter(text, columns, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    table.writerow({name: harmless(name) for name in columns})
     top = _cell(scores.max_score)
-    blanks = [""] * len(kinds)
-    maxima = [_MAXIMA, *[""] * 5, top, *blanks, top, top]
-    table.writerow([*maxima, *map(_cell, worth.values()), *[""] * len(_TEXTS)])
+    maxima = {"submission": _MAXIMA, "machine": top, "total": top, "max": top}
+    table.writerow(maxima | {name: _cell(of) for name, of in worth.items()})
     for score in scores.scores:
-        people = (Author(),) if score.submission in scores.unsure else score.people
-        in_time = "" if score.submission in scores.untimed else "no"
-        late = "yes" if score.settlement.late else in_time
-        table.writerows(_rows(score, people, late, kinds, [*worth]))
+        row = _row(score, scores, kinds, worth)
+        for person in (Author(),) if score.submission in scores.unsure else score.people:
+            table.writerow(row | _known(person))
     for person in scores.absentees:
-        zero = absent_zero and person not in scores.excused
-        points: Cell = 0 if zero else ""
-        status = _EXCUSED if person in scores.excused else "absent"
-        who = ["", *map(harmless, dataclasses.astuple(person)), status, "", points]
-        total = [points, top if zero else "", *[points] * len(worth)]
-        why = harmless(scores.excused.get(person, ""))
-        table.writerow([*who, *blanks, *total, "nothing handed in", why, ""])
+        why = scores.excused.get(person)
+        zero: Cell = 0 if absent_zero and why is None else ""
+        row = {name: zero for name in ("machine", "total", *worth)}
+        row |= {"status": "absent" if why is None else _EXCUSED, "max": top if zero == 0 else ""}
+        texts = {"what went wrong": "nothing handed in", "changes": harmless(why or "")}
+        table.writerow(row | _known(person) | texts)
     return text.getvalue()
 
 
-def _rows(
-    score: Score,
-    people: Sequence[Author],
-    late: str,
-    kinds: Sequence[ChangeKind],
-    exercises: Sequence[str],
-) -> Iterator[list[Cell]]:
+def _row(
+    score: Score, scores: ClassScores, kinds: Sequence[ChangeKind], exercises: Iterable[str]
+) -> dict[str, Cell]:
+    """Returns the cells of a submission, without those of its people."""
     own = score.settlement
-    machine = None if own.machine is None else points_of(own.machine)
-    for person in people:
-        yield [
-            harmless(score.submission),
-            *map(harmless, dataclasses.astuple(person)),
-            _EXCUSED if own.excused else str(own.status),
-            late,
-            _cell(machine),
-            *(_of_kind(own, kind) for kind in kinds),
-            _cell(score.total.got if score.total else None),
-            _cell(score.total.of if score.total else None),
-            *(_of_the_machine(score, exercise) for exercise in exercises),
-            harmless(score.words),
-            harmless("; ".join(_changes(own))),
-            harmless("; ".join(own.comments)),
-        ]
+    made = {change.kind for change in own.changes}
+    in_time = "" if score.submission in scores.untimed else "no"
+    judged = {name: own.exercises[name].machine for name in exercises if name in own.exercises}
+    return {
+        "submission": harmless(score.submission),
+        "status": _EXCUSED if own.excused else str(own.status),
+        "late": "yes" if own.late else in_time,
+        "machine": _cell(None if own.machine is None else points_of(own.machine)),
+        **{kind: _cell(points_of(own.of_kind(kind))) for kind in kinds if kind in made},
+        "total": _cell(score.total.got if score.total else None),
+        "max": _cell(score.total.of if score.total else None),
+        **{name: _cell(points_of(machine)) for name, machine in judged.items()},
+        "what went wrong": harmless(score.words),
+        "changes": harmless("; ".join(_changes(own))),
+        "comments": harmless("; ".join(own.comments)),
+    }
+
+
+def _known(person: Author) -> dict[str, Cell]:
+    return {key: harmless(text) for key, text in dataclasses.asdict(person).items()}
 
 
 def _changes(own: Settlement) -> Iterator[str]:
@@ -181,16 +179,6 @@ def _changes(own: Settlement) -> Iterator[str]:
     told = {source for one in own.changes for source in one.source.split(", ")}
     if others := sorted((own.sources | {own.timed_by}) - told - {""}):
         yield f"see also {', '.join(others)}"
-
-
-def _of_kind(own: Settlement, kind: ChangeKind) -> Cell:
-    made = any(change.kind is kind for change in own.changes)
-    return _cell(points_of(own.of_kind(kind))) if made else ""
-
-
-def _of_the_machine(score: Score, exercise: str) -> Cell:
-    found = score.settlement.exercises.get(exercise)
-    return "" if found is None else _cell(points_of(found.machine))
 
 
 def _cell(points: float | None) -> Cell:
