@@ -15,8 +15,7 @@ from rich.text import Text
 
 from grader.core.text import one_line, points, quantity
 from grader.core.verdict import GradeStatus
-from grader.reports.pages.class_data import ClassData, ClassEntry
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.class_data import ClassData, ClassEntry, Graded
 from grader.reports.standing import complaint
 from grader.reports.summary import author_in_words, labelled
 from grader.results.decisions.settling import Settling

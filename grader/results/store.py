@@ -28,9 +28,9 @@ from grader.results.database import (
     transaction,
     value_of,
 )
-from grader.results.results import Results
-from grader.results.rows import (
+from grader.results.results import (
     People,
+    Results,
     stored,
     stored_grade,
     stored_tests,

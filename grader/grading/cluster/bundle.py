@@ -22,7 +22,7 @@ from grader.grading.fingerprints import suite_files
 from grader.grading.options import AnyTask, Explained, ExplanationTask, GradedTask, Options, Task
 from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
-from grader.intake.package import Bundle, SubmissionPackage
+from grader.intake.handed_in import Bundle, SubmissionPackage
 
 _LARGEST_REPLY = 64 << 20
 

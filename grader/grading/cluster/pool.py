@@ -45,7 +45,7 @@ from grader.grading.options import (
     Task,
 )
 from grader.intake.copying import CopyFailed
-from grader.intake.package import pack
+from grader.intake.handed_in import pack
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop

@@ -18,8 +18,7 @@ from grader.core.verdict import (
     GradeStatus,
     Status,
 )
-from grader.reports.pages.class_data import ClassData
-from grader.reports.pages.graded import Graded, ProblemCount, ProblemCounts, ranked
+from grader.reports.pages.class_data import ClassData, Graded, ProblemCount, ProblemCounts, ranked
 from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement
 from tests.harness.export_fixtures import A_LINE, a_grade, a_settling, a_test, a_verdict, not_graded
 

@@ -18,8 +18,7 @@ from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import effects
-from grader.results.results import Results
-from grader.results.rows import People
+from grader.results.results import People, Results
 from grader.results.store import Store
 from tests.harness.export_fixtures import exported, scored
 from tests.harness.storing import add
