@@ -31,7 +31,7 @@ from grader.intake.copying import (
     is_of_the_machine,
 )
 from grader.intake.limits import MIB, CopyLimits, size_in_words
-from grader.intake.open_folder import CHUNK
+from grader.intake.open_folder import CHUNK, chunks
 
 
 def slashed(name: str) -> str:
@@ -113,7 +113,8 @@ def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admissi
                 copy.remove(parts)
                 written.discard(parts)
                 admission.leave_out("twice in the archive, the last one counts", path)
-            if copy.write(parts, _chunks(archive, member)):
+            body = archive.extractfile(member)
+            if body is not None and copy.write(parts, chunks(body, member.size)):
                 written.add(parts)
             else:
                 admission.leave_out(IMPOSSIBLE_NAME, path)
@@ -138,12 +139,6 @@ def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[
         body = member.size
         meter.allow(body + _HEADERS_OF_ONE_MEMBER)
         yield member
-
-
-def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
-    body = archive.extractfile(member)
-    while body is not None and (chunk := body.read(CHUNK)):
-        yield chunk
 
 
 class _Meter:
@@ -215,7 +210,9 @@ def unpack_zip(
             if not admission.admits(parts, info.file_size):
                 continue
             check_readable(info)
-            if not copy.write(parts, _member_chunks(archive, info)):
+            with archive.open(info) as member:
+                is_written = copy.write(parts, chunks(member, info.file_size))
+            if not is_written:
                 admission.leave_out(IMPOSSIBLE_NAME, "/".join(parts))
     return admission
 
@@ -288,12 +285,6 @@ def check_readable(info: zipfile.ZipInfo) -> None:
             f"{shortened(info.filename)} in the zip is compressed in an unusual way; "
             "make the zip with ordinary settings"
         )
-
-
-def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    with archive.open(info) as member:
-        while chunk := member.read(CHUNK):
-            yield chunk
 
 
 READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
