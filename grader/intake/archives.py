@@ -10,7 +10,6 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
-import io
 import itertools
 import lzma
 import os
@@ -18,7 +17,7 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import IO, BinaryIO, Protocol, cast
+from typing import IO, Any, BinaryIO, Protocol, cast
 
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
@@ -185,7 +184,8 @@ def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
         Unreadable: if it holds more than `entries` members.
         Exception: of any type, from `zipfile`, for a damaged zip.
     """
-    archive = zipfile.ZipFile(_BoundedReads(file, entries * _BYTES_PER_ENTRY))
+    bounded = _BoundedReads(file, entries * _BYTES_PER_ENTRY)
+    archive = zipfile.ZipFile(cast(IO[bytes], bounded))
     if len(archive.infolist()) > entries:
         raise Unreadable(f"the archive holds more than {entries} files")
     return archive
@@ -217,31 +217,22 @@ def unpack_zip(
     return admission
 
 
-class _BoundedReads(io.BufferedIOBase):
+class _BoundedReads:
     """A file that raises Unreadable instead of returning more than `at_most` bytes at once."""
 
     def __init__(self, file: BinaryIO, at_most: int) -> None:
         self._file = file
         self._at_most = max(at_most, 2 * CHUNK)
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        wanted = self._at_most + 1 if size is None or size < 0 else size
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def read(self, size: int = -1, /) -> bytes:
+        wanted = self._at_most + 1 if size < 0 else size
         data = self._file.read(min(wanted, self._at_most + 1))
         if len(data) > self._at_most:
             raise Unreadable("the archive holds too many files")
         return data
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
 
 
 def _files(

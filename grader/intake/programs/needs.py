@@ -11,6 +11,7 @@ from grader.core.names import expects_absence
 from grader.core.submission import Submission
 from grader.intake.open_folder import is_file_at, is_folder_at, read_bounded
 from grader.intake.programs.notebook import syntax_tree
+from grader.intake.programs.source_facts import imported
 
 _MOST_FILES = 300
 _LONGEST_FILE = 1 << 17  # bytes
@@ -73,11 +74,8 @@ def _imports(file: Path) -> Iterator[tuple[str, int]]:
     waiting: list[ast.AST] = [syntax_tree(source)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, 0) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            module = f"{node.module}." if node.module else ""
-            yield from ((f"{module}{alias.name}", node.level) for alias in node.names)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from imported(node)
         elif isinstance(node, ast.Try | ast.With) and expects_absence(node):
             waiting += (one for one in ast.iter_child_nodes(node) if one not in node.body)
         elif isinstance(node, ast.If) and any(map(_is_type_checking, ast.walk(node.test))):

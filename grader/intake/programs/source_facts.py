@@ -51,13 +51,9 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
         left -= len(source)
         tree = syntax_tree(source)
         adapters.update(_adapters(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                imports.update(_short(alias.name for alias in node.names))
-            elif isinstance(node, ast.ImportFrom) and node.level:
-                level = max(level, node.level)
-            elif isinstance(node, ast.ImportFrom):
-                imports.update(_imported_from(node.module or "", node.names))
+        for name, dots in (one for node in ast.walk(tree) for one in imported(node)):
+            level = max(level, dots)
+            imports.update([] if dots else [name])
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
 
 
@@ -71,14 +67,16 @@ def names_no_adapter(source: bytes) -> bool:
     return bool(syntax_tree(source).body)
 
 
-def _imported_from(module: str, names: Iterable[ast.alias]) -> Iterator[str]:
-    """Yields the names imported from a module; none if the module's name is too long."""
-    if len(module) <= _LONGEST_NAME:
-        yield from _short(f"{module}.{alias.name}" for alias in names)
+def imported(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yields the dotted names that a statement imports, each with the number of its leading dots.
 
-
-def _short(names: Iterable[str]) -> Iterator[str]:
-    return (name for name in names if len(name) <= _LONGEST_NAME)
+    Leaves out those that are too long.
+    """
+    module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+    if isinstance(node, ast.Import | ast.ImportFrom) and len(module) <= _LONGEST_NAME:
+        level = node.level if isinstance(node, ast.ImportFrom) else 0
+        dotted = (f"{module}.{alias.name}".removeprefix(".") for alias in node.names)
+        yield from ((name, level) for name in dotted if len(name) <= _LONGEST_NAME)
 
 
 def _adapters(tree: ast.Module) -> set[str]:
