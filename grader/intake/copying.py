@@ -15,6 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
+from grader.core.files import refusing
 from grader.core.names import several
 from grader.core.submission import Unreadable
 from grader.intake.limits import (
@@ -310,9 +311,6 @@ class PrivateCopy:
 
 def _write_all(descriptor: int, chunk: bytes) -> None:
     view = memoryview(chunk)
-    while view:
-        try:
-            written = os.write(descriptor, view)
-        except OSError as error:
-            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
-        view = view[written:]
+    with refusing(CopyFailed, "cannot write the private copy"):
+        while view:
+            view = view[os.write(descriptor, view) :]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.core.files import removed_afterwards
+from grader.core.files import refusing, removed_afterwards
 from grader.core.names import several, shortened
 from grader.core.submission import Unreadable
 from grader.intake.archives import (
@@ -88,10 +88,8 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
     notes: tuple[str, ...] = ()
     with _errors_of_the_machine(), contextlib.ExitStack() as stack:
         if entry.pieces:
-            try:
+            with refusing(CopyFailed, "cannot make a temporary folder"):
                 temporary = Path(tempfile.mkdtemp(dir=beside))
-            except OSError as error:
-                raise CopyFailed(f"cannot make a temporary folder: {error.strerror}") from error
             stack.enter_context(removed_afterwards(temporary))
             path, notes = _laid_together(entry, temporary / "handed-in")
         source = _opened(path)
@@ -126,20 +124,29 @@ def _opened(path: Path) -> OpenFolder | BinaryIO:
         # Not a folder, or a link: only Linux tells one from the other.
         if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
             raise Unreadable(f"it cannot be opened: {error.strerror}") from error
-    try:
+    with refusing(Unreadable, "it cannot be opened"):
         mode = os.lstat(path).st_mode
         if stat.S_ISREG(mode):
             return open_file(path)
-    except OSError as error:
-        raise Unreadable(f"it cannot be opened: {error.strerror}") from error
     raise Unreadable(f"it is {kind_in_words(mode)}, which is not opened; hand in what it holds")
 
 
 def opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
-    try:
+    with refusing(Unreadable, "the archive cannot be opened"):
         return folder.open_file(place)
-    except OSError as error:
-        raise Unreadable(f"the archive cannot be opened: {error.strerror}") from error
+
+
+def read_whole(file: BinaryIO, at_most: int) -> bytes:
+    """Returns the bytes of a file that was handed in.
+
+    Raises:
+        Unreadable: if it cannot be read, or holds more than `at_most`.
+    """
+    with refusing(Unreadable, "the file cannot be read"):
+        content = b"".join(chunks(file, at_most + 1))
+    if len(content) > at_most:
+        raise Unreadable(f"the file is larger than {size_in_words(at_most)}")
+    return content
 
 
 def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
@@ -359,12 +366,7 @@ def unpack(package: SubmissionPackage, name: str, into: Path) -> Entry:
 def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
     name = handed.name if handed.name not in ("", "..") else _NAMELESS
     if not isinstance(handed.source, OpenFolder):
-        try:
-            content = b"".join(chunks(handed.source, limits.archive + 1))
-        except OSError as error:
-            raise Unreadable(f"it cannot be read: {error.strerror}") from error
-        if len(content) > limits.archive:
-            raise Unreadable(f"the file is larger than {size_in_words(limits.archive)}")
+        content = read_whole(handed.source, limits.archive)
         return SubmissionPackage(name, False, content, handed.left_out)
     bundle = Bundle()
     admission = copy_folder(handed.source, bundle, limits)

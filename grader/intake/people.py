@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.files import refusing
 from grader.core.names import printable, several
 from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
 from grader.core.text import Refusal, table_text
@@ -110,10 +111,8 @@ def _known_columns(row: Sequence[str]) -> int:
 
 
 def _text(path: Path) -> str:
-    try:
+    with refusing(BadRoster, f"{_shown(path)} cannot be read"):
         content = read_bounded(path.resolve(), _LARGEST + 1)
-    except OSError as error:
-        raise BadRoster(f"{_shown(path)} cannot be read: {error.strerror}") from error
     if len(content) > _LARGEST:
         raise BadRoster(f"{_shown(path)} is larger than {_LARGEST // MIB} MB, and no roster")
     if content.startswith(b"PK"):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from grader.core.evidence import Evidence
 from grader.core.explanation import Words, WrongAnswers, explained
-from grader.core.files import replaced
+from grader.core.files import refusing, replaced
 from grader.core.late_rule import LateRule
 from grader.core.submission import Author
 from grader.core.text import PlainData
@@ -280,17 +280,15 @@ class Results:
         Raises:
             StoreError: if it cannot be written.
         """
-        try:
-            with (
-                replaced(path) as partial,
-                partial.open("w", encoding="utf-8", newline="\n") as file,
-                saying(self.file, "read"),
-            ):
-                file.writelines(f"{line_of(grade)}\n" for grade in self.grades())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(f"{path} cannot be written: {error.strerror}") from error
+        with (
+            refusing(StoreError, f"{path} cannot be written"),
+            replaced(path) as partial,
+            partial.open("w", encoding="utf-8", newline="\n") as file,
+            saying(self.file, "read"),
+        ):
+            file.writelines(f"{line_of(grade)}\n" for grade in self.grades())
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _suites(database: sqlite3.Connection) -> dict[int, list[StoredTest]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from grader.core.assignment import Assignment
-from grader.core.files import new_scratch
+from grader.core.files import new_scratch, refusing
 from grader.core.names import several
 from grader.core.submission import Unreadable
 from grader.core.text import Refusal
@@ -156,10 +156,8 @@ def _of_class(results: Results, label: Callable[[str], str], remarks: list[str])
 
 
 def _of_others(folder: Path, known: Sequence[_Wanted], remarks: list[str]) -> list[_Wanted]:
-    try:
+    with refusing(Refusal, f"{folder} cannot be read"):
         is_results, is_there = (folder / FILE).exists(), folder.exists()
-    except OSError as error:
-        raise Refusal(f"{folder} cannot be read: {error.strerror}") from error
     try:
         there = _entries(Store.read(folder)) if is_results else discover([folder]).entries
     except NothingToGrade as error:

@@ -82,7 +82,7 @@ def test_a_file_that_the_disk_does_not_read_costs_no_points(tmp_path, monkeypatc
         taken_in(tmp_path / name, tmp_path)
 
 
-@pytest.mark.parametrize("place", ["handed_in.open_file", "package.chunks"])
+@pytest.mark.parametrize("place", ["handed_in.open_file", "handed_in.chunks"])
 def test_a_file_that_the_disk_does_not_read_is_not_sent_to_another_machine(
     tmp_path, monkeypatch, place
 ):
