@@ -26,7 +26,6 @@ from grader.reports.standing import (
     standings,
 )
 from grader.reports.suite_quality import ExerciseTests, add_outcomes
-from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
 _SHORT = 72
@@ -318,7 +317,7 @@ class ClassData:
 
 def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
     grade = graded.grade
-    people = ", ".join(map(author_in_words, authors))
+    people = ", ".join(one_line(author.called) for author in authors)
     counted = [one for one in settled if not one.excused] or settled
     own = counted[0] if counted else None
     final = grade.score if own is None or own.final is None else own.final
