@@ -53,7 +53,8 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
         adapters.update(_adapters(tree))
         for name, dots in (one for node in ast.walk(tree) for one in imported(node)):
             level = max(level, dots)
-            imports.update([] if dots else [name])
+            if not dots and len(name) <= _LONGEST_NAME:
+                imports.add(name)
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
 
 
@@ -70,13 +71,13 @@ def names_no_adapter(source: bytes) -> bool:
 def imported(node: ast.AST) -> Iterator[tuple[str, int]]:
     """Yields the dotted names that a statement imports, each with the number of its leading dots.
 
-    Leaves out those that are too long.
+    Leaves out names from a module whose own name is too long.
     """
     module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
     if isinstance(node, ast.Import | ast.ImportFrom) and len(module) <= _LONGEST_NAME:
         level = node.level if isinstance(node, ast.ImportFrom) else 0
-        dotted = (f"{module}.{alias.name}".removeprefix(".") for alias in node.names)
-        yield from ((name, level) for name in dotted if len(name) <= _LONGEST_NAME)
+        for alias in node.names:
+            yield f"{module}.{alias.name}".removeprefix("."), level
 
 
 def _adapters(tree: ast.Module) -> set[str]:
