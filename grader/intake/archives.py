@@ -10,6 +10,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import itertools
 import lzma
 import os
@@ -17,7 +18,7 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import IO, Any, BinaryIO, Protocol, cast
+from typing import IO, Any, BinaryIO, cast
 
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
@@ -56,15 +57,10 @@ def member_parts(name: str) -> tuple[str, ...]:
     return parts
 
 
-class _Readable(Protocol):
-    """A file, as far as it is read piece by piece."""
-
-    def read(self, size: int, /) -> bytes:
-        """Returns at most `size` bytes."""
-        ...
+_Reader = BinaryIO | io.BufferedIOBase
 
 
-def decompressed(file: BinaryIO) -> _Readable:
+def decompressed(file: BinaryIO) -> _Reader:
     """Returns the file's bytes, unpacked if its beginning says that they are compressed.
 
     Reading raises EOFError if the file is cut off, and zlib.error, OSError or LZMAError if it is
@@ -143,7 +139,7 @@ def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[
 class _Meter:
     """A reader that counts bytes, and raises Unreadable when too many are read."""
 
-    def __init__(self, source: _Readable, total: int) -> None:
+    def __init__(self, source: _Reader, total: int) -> None:
         self._source = source
         self._total = total
         self._total_left = total

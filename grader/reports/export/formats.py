@@ -70,11 +70,13 @@ def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
     complete = grade.is_complete
     if not complete:
         fields |= {"status": GradeStatus.NOT_GRADED, "score": None}
+    # After an exercise's own changes, and before those of the whole.
+    finals = {name: points_of(each.final) for name, each in settlement.exercises.items()}
     exercises = {
         each.exercise: {
             "score": each.score if complete else None,
             "max_score": each.max_score,
-            "final": _final(settlement, each.exercise),
+            "final": finals.get(each.exercise),
             "standing": each.standing,
             "words": each.words,
         }
@@ -99,12 +101,6 @@ def _change(change: PointsChange) -> dict[str, Any]:
     fields = dataclasses.asdict(change) | {"points": change.points}
     del fields["hundredths"], fields["is_full"]
     return fields
-
-
-def _final(settlement: Settlement, exercise: str) -> float | None:
-    """Returns an exercise's points after its own changes, without changes to the whole grade."""
-    found = settlement.exercises.get(exercise)
-    return None if found is None else points_of(found.final)
 
 
 def _json(value: Any) -> str:

@@ -173,16 +173,6 @@ class ExerciseCount:
         """Returns the mean of the points."""
         return statistics.fmean(self.scores) if self.scores else 0.0
 
-    def add(self, standing: Standing) -> None:
-        """Adds the standing of a readable submission; ignores an ungraded one."""
-        if standing is not Standing.NOT_GRADED:
-            self.standings[_STANDINGS.get(standing, "wrong")] += 1
-
-    def add_score(self, score: float, max_score: float) -> None:
-        """Adds the final points of a submission that counts."""
-        self.scores.append(score)
-        self.max_score = max(self.max_score, max_score)
-
 
 @dataclass(frozen=True, slots=True)
 class ClassEntry:
@@ -266,11 +256,12 @@ class ClassData:
             count = self.exercises.setdefault(name, ExerciseCount(name))
             if grade.status is GradeStatus.UNREADABLE:
                 count.standings["unreadable"] += 1
-            else:
-                count.add(each.standing)
+            elif each.standing is not Standing.NOT_GRADED:
+                count.standings[_STANDINGS.get(each.standing, "wrong")] += 1
             if own and each.exercise in final:
                 counted = own.exercises[each.exercise]
-                count.add_score(points_of(final[each.exercise]), points_of(counted.worth))
+                count.scores.append(points_of(final[each.exercise]))
+                count.max_score = max(count.max_score, points_of(counted.worth))
                 count.apart = counted.apart
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)

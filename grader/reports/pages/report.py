@@ -25,6 +25,7 @@ from grader.reports.pages.rendering import (
     assets,
     render,
     whole_folder,
+    write_page,
 )
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.suite_quality import complaints
@@ -318,39 +319,27 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
         NotWritten: if `folder` holds anything but a report, or the disk refuses.
         StoreError: if results cannot be read.
     """
-    settling = open_settling(results)
-    with whole_folder(folder) as partial:
-        decisions, changes = _write(results, settling, partial, against)
-    return Report(folder / INDEX, decisions, changes)
-
-
-def _write(
-    results: Results,
-    settling: Settling,
-    folder: Path,
-    against: Results | None,
-) -> tuple[Sequence[tuple[str, str]], Changes | None]:
-    pages = folder / SUBMISSIONS
-    pages.mkdir()
-    names = results.submissions()
+    settling, names = open_settling(results), results.submissions()
     found, changes = ClassData(), Changes() if against else None
-    for first in range(0, len(names), _READ_AT_ONCE):
-        part = names[first : first + _READ_AT_ONCE]
-        earlier = {grade.submission: grade for grade in against.grades_of(part)} if against else {}
-        for grade in results.grades_of(part, whole=True):
-            name, graded = grade.submission, Graded.of(grade)
-            settled = settling.settle(grade)
-            content = submission_page(results.assignment, graded, grade.evidence, settled)
-            (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
-            found.add(graded, settling.handed_in.get(name, ()), settled)
-            if changes is not None:
-                changes.add(graded, earlier.get(name))
-    if changes is not None and against is not None:
-        still = frozenset(names)
-        changes.add_gone(name for name in against.submissions() if name not in still)
-        content = changes_page(results.assignment, changes)
-        (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
-    decisions = open_decisions(found, settling, unnamed_clusters(results))
-    content = class_page(results, settling, found, decisions, bool(changes))
-    (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
-    return [one.in_short for one in decisions], changes
+    with whole_folder(folder) as partial:
+        pages = partial / SUBMISSIONS
+        pages.mkdir()
+        for first in range(0, len(names), _READ_AT_ONCE):
+            part = names[first : first + _READ_AT_ONCE]
+            earlier = {one.submission: one for one in against.grades_of(part)} if against else {}
+            for grade in results.grades_of(part, whole=True):
+                name, graded = grade.submission, Graded.of(grade)
+                settled = settling.settle(grade)
+                content = submission_page(results.assignment, graded, grade.evidence, settled)
+                write_page(pages / graded.page, content)
+                found.add(graded, settling.handed_in.get(name, ()), settled)
+                if changes is not None:
+                    changes.add(graded, earlier.get(name))
+        if changes is not None and against is not None:
+            still = frozenset(names)
+            changes.add_gone(name for name in against.submissions() if name not in still)
+            write_page(partial / CHANGES, changes_page(results.assignment, changes))
+        decisions = open_decisions(found, settling, unnamed_clusters(results))
+        content = class_page(results, settling, found, decisions, bool(changes))
+        write_page(partial / INDEX, content)
+    return Report(folder / INDEX, [one.in_short for one in decisions], changes)

@@ -17,7 +17,7 @@ from grader.core.text import Refusal, one_line, plain
 from grader.intake.copying import CopyFailed
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
-from grader.reports.pages.rendering import INDEX, assets, render, whole_folder
+from grader.reports.pages.rendering import INDEX, assets, render, whole_folder, write_page
 from grader.reports.similarity.sources import (
     ComparedSources,
     Pair,
@@ -277,10 +277,6 @@ def write_alike(
     with whole_folder(folder) as partial:
         (partial / _PAIRS).mkdir()
         for found, page in zip(comparison.pairs, pages, strict=True):
-            _write(partial / page, pair_page(assignment, found, redacted))
-        _write(partial / INDEX, alike_page(assignment, comparison, pages))
+            write_page(partial / page, pair_page(assignment, found, redacted))
+        write_page(partial / INDEX, alike_page(assignment, comparison, pages))
     return folder / INDEX
-
-
-def _write(path: Path, content: str) -> None:
-    path.write_text(content, encoding="utf-8", newline="\n")
