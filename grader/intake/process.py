@@ -46,9 +46,14 @@ from grader.intake.programs.import_plan import (
     plan_imports,
     put_as_written,
 )
-from grader.intake.programs.needs import read_needs
 from grader.intake.programs.notebook import unfold, write_files, write_runner
-from grader.intake.programs.source_facts import Located, locate, names_no_adapter, read_facts
+from grader.intake.programs.source_facts import (
+    Located,
+    locate,
+    names_no_adapter,
+    read_facts,
+    read_needs,
+)
 
 _COPY = "submission"
 _ADAPTERS = "adapters.py"
