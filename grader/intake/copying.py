@@ -5,6 +5,7 @@ A copy holds new files only, with modes of its own.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -169,10 +170,9 @@ def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission
     files, admission = survey(folder, limits)
     for file in files:
         try:
-            written = copy.write(file.parts, content(folder, file))
-        except OSError as error:
-            if is_of_the_machine(error):
-                raise CopyFailed(f"a file cannot be read: {error.strerror}") from error
+            with reading("a file cannot be read"):
+                written = copy.write(file.parts, content(folder, file))
+        except Unreadable:
             copy.remove(file.parts)
             admission.leave_out(_NO_PERMISSION, "/".join(file.parts))
             continue
@@ -214,12 +214,11 @@ def _items(
         admission.leave_out(f"more than {limits.depth} folders deep", f"{place}/")
         return []
     try:
-        items = folder.listed(parts, left + 1)
-    except OSError as error:
-        if is_of_the_machine(error):
-            raise CopyFailed(f"a folder cannot be read: {error.strerror}") from error
+        with reading("the folder cannot be read"):
+            items = folder.listed(parts, left + 1)
+    except Unreadable:
         if not parts:
-            raise Unreadable(f"the folder cannot be read: {error.strerror}") from error
+            raise
         admission.leave_out(_NO_PERMISSION, f"{place}/")
         return []
     if len(items) > left:
@@ -257,6 +256,16 @@ class CopyFailed(Exception):
 def is_of_the_machine(problem: BaseException | None) -> bool:
     """Returns whether this machine, and not a submission, caused an exception."""
     return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
+
+
+@contextlib.contextmanager
+def reading(said: str) -> Iterator[None]:
+    """Turns an OSError inside into Unreadable, or CopyFailed if the machine is at fault."""
+    try:
+        yield
+    except OSError as error:
+        kind = CopyFailed if is_of_the_machine(error) else Unreadable
+        raise kind(f"{said}: {error.strerror}") from error
 
 
 class PrivateCopy:

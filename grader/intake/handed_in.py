@@ -38,7 +38,7 @@ from grader.intake.copying import (
     SourceFile,
     content,
     copy_folder,
-    is_of_the_machine,
+    reading,
     survey,
 )
 from grader.intake.entry import Entry, Piece
@@ -82,11 +82,11 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
 
     Raises:
         Unreadable: if the entry cannot be opened.
-        CopyFailed: if pieces cannot be written, or the machine fails to read inside the context.
+        CopyFailed: if pieces cannot be written, or the machine fails to read.
     """
     path = entry.path
     notes: tuple[str, ...] = ()
-    with _errors_of_the_machine(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         if entry.pieces:
             with refusing(CopyFailed, "cannot make a temporary folder"):
                 temporary = Path(tempfile.mkdtemp(dir=beside))
@@ -105,26 +105,15 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
         yield HandedIn(source, name, notes)
 
 
-@contextlib.contextmanager
-def _errors_of_the_machine() -> Iterator[None]:
-    """Raises CopyFailed for an Unreadable that a fault of the machine caused."""
-    try:
-        yield
-    except Unreadable as problem:
-        if is_of_the_machine(problem.__cause__):
-            raise CopyFailed(str(problem)) from problem
-        raise
-
-
 def _opened(path: Path) -> OpenFolder | BinaryIO:
     """Returns the open folder or regular file at a path; opens nothing else."""
-    try:
-        return OpenFolder(path)
-    except OSError as error:
-        # Not a folder, or a link: only Linux tells one from the other.
-        if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
-            raise Unreadable(f"it cannot be opened: {error.strerror}") from error
-    with refusing(Unreadable, "it cannot be opened"):
+    with reading("it cannot be opened"):
+        try:
+            return OpenFolder(path)
+        except OSError as error:
+            # Not a folder, or a link: only Linux tells one from the other.
+            if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
+                raise
         mode = os.lstat(path).st_mode
         if stat.S_ISREG(mode):
             return open_file(path)
@@ -132,7 +121,7 @@ def _opened(path: Path) -> OpenFolder | BinaryIO:
 
 
 def opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
-    with refusing(Unreadable, "the archive cannot be opened"):
+    with reading("the archive cannot be opened"):
         return folder.open_file(place)
 
 
@@ -142,7 +131,7 @@ def read_whole(file: BinaryIO, at_most: int) -> bytes:
     Raises:
         Unreadable: if it cannot be read, or holds more than `at_most`.
     """
-    with refusing(Unreadable, "the file cannot be read"):
+    with reading("the file cannot be read"):
         content = b"".join(chunks(file, at_most + 1))
     if len(content) > at_most:
         raise Unreadable(f"the file is larger than {size_in_words(at_most)}")
@@ -168,21 +157,17 @@ def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
 def _lay_piece(download: OpenFolder, piece: Piece, copy: PrivateCopy, admission: Admission) -> None:
     """Copies a piece, a file or all files of a folder, to its place in the copy."""
     place, within = tuple(piece.place.split("/")), member_parts(piece.name)
-    path = place[-1]
-    try:
+    said = f"{shortened(place[-1])} cannot be read"
+    with reading(said), contextlib.ExitStack() as stack:
         item = download.item(place)
         folder, files = download, [SourceFile((), place, item.size)]
-        with contextlib.ExitStack() as stack:
-            if item.is_folder:
-                folder = stack.enter_context(download.folder(place))
-                files, _ = survey(folder, DOWNLOAD_LIMITS)
-            for file in files:
-                to = (*within, *file.parts)
-                path = "/".join(to)
-                if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
-                    admission.leave_out(IMPOSSIBLE_NAME, path)
-    except OSError as error:
-        raise Unreadable(f"{shortened(path)} cannot be read: {error.strerror}") from error
+        if item.is_folder:
+            folder = stack.enter_context(download.folder(place))
+            files, _ = survey(folder, DOWNLOAD_LIMITS)
+        for file in files:
+            to = (*within, *file.parts)
+            if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
+                admission.leave_out(IMPOSSIBLE_NAME, "/".join(to))
 
 
 def _unzip(download: BinaryIO, pieces: tuple[Piece, ...], copy: PrivateCopy) -> Admission:
