@@ -147,7 +147,6 @@ def ranked(kinds: Iterable[ProblemCount]) -> list[ProblemCount]:
     return sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))[:_MOST]
 
 
-_NOT_FAILED = (Status.PASSED, Status.NOT_GRADED)
 # The words of a page for standings; every other standing is "wrong".
 _STANDINGS = {Standing.FULL: "right", Standing.PARTIAL: "half", Standing.MISSING: "missing"}
 _LONGEST_NAME = 80
@@ -238,8 +237,6 @@ class ClassData:
     counts: ProblemCounts = field(default_factory=ProblemCounts)
     notes: list[tuple[int, str]] = field(default_factory=list)
     suite: dict[str, ExerciseTests] = field(default_factory=dict)
-    _tests: dict[str, Verdict] = field(default_factory=dict)
-    _failing: Counter[str] = field(default_factory=Counter)
 
     def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
         """Adds a submission, with the settlements of its people."""
@@ -265,11 +262,6 @@ class ClassData:
                 count.apart = counted.apart
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)
-        for test in grade.tests:
-            self._tests.setdefault(test.id, test)
-            # A submission that was not graded, or not read, fails no test.
-            if grade.status is not GradeStatus.UNREADABLE and test.status not in _NOT_FAILED:
-                self._failing[test.id] += 1
         add_outcomes(self.suite, grade)
 
     @property
@@ -296,13 +288,12 @@ class ClassData:
         }
 
     def failed_tests(self) -> list[tuple[str, str, int]]:
-        """Returns each failed test: its exercise, its name, and how many submissions fail it."""
-        order = {name: number for number, name in enumerate(self.exercises)}
-        tests = [one for one in self._tests.values() if self._failing[one.id]]
-        tests.sort(key=lambda one: order[one_line(one.exercise)])
+        """Returns each failed test: its exercise, its name, and how many who tried it fail it."""
         return [
-            (one_line(one.exercise), one_line(name_of_test(one.id), 160), self._failing[one.id])
-            for one in tests
+            (one_line(own.name), one_line(name_of_test(test), 160), number)
+            for own in self.suite.values()
+            for test, number in own.failed.items()
+            if number
         ]
 
 
