@@ -25,27 +25,10 @@ from grader.core.submission import Submission, Unreadable
 from grader.intake.archives import ARCHIVES, unpack
 from grader.intake.copying import Admission, CopyFailed, PrivateCopy, copy_folder, is_of_the_machine
 from grader.intake.entry import Entry
-from grader.intake.handed_in import (
-    HandedIn,
-    archive_alone,
-    handed_in,
-    opened_archive,
-    read_whole,
-)
-from grader.intake.limits import (
-    DEFAULT_LIMITS,
-    MIB,
-    Bounds,
-    CopyLimits,
-    name_as_written,
-)
+from grader.intake.handed_in import HandedIn, archive_alone, handed_in, opened_archive, read_whole
+from grader.intake.limits import DEFAULT_LIMITS, MIB, Bounds, CopyLimits, name_as_written
 from grader.intake.open_folder import OpenFolder, read_bounded
-from grader.intake.programs.import_plan import (
-    ImportPlan,
-    composed,
-    plan_imports,
-    put_as_written,
-)
+from grader.intake.programs.import_plan import ImportPlan, composed, plan_imports, put_as_written
 from grader.intake.programs.notebook import unfold, write_files, write_runner
 from grader.intake.programs.source_facts import (
     Located,

@@ -21,15 +21,7 @@ from grader.core.files import refusing, replaced
 from grader.core.late_rule import LateRule
 from grader.core.submission import Author
 from grader.core.text import PlainData
-from grader.core.verdict import (
-    Aspect,
-    Diagnosis,
-    Grade,
-    Measurement,
-    Status,
-    Verdict,
-    Visibility,
-)
+from grader.core.verdict import Aspect, Diagnosis, Grade, Measurement, Status, Verdict, Visibility
 from grader.core.wire.records import written
 from grader.results.database import StoreError, connect, saying, value_of
 

@@ -13,19 +13,8 @@ from dataclasses import dataclass, field
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import plain, points
-from grader.reports.export.scores import (
-    ClassScores,
-    Export,
-    Remark,
-    Score,
-    handed_in,
-)
-from grader.reports.export.sheet import (
-    Directory,
-    NoRow,
-    PersonRow,
-    Sheet,
-)
+from grader.reports.export.scores import ClassScores, Export, Remark, Score, handed_in
+from grader.reports.export.sheet import Directory, NoRow, PersonRow, Sheet
 from grader.results.decisions.settlement import Settlement
 
 

@@ -19,14 +19,7 @@ from grader.explain.mistakes.clusters import AnswerCluster, clusters_of, read_na
 from grader.reports.package_needs import missing_in_words
 from grader.reports.pages.changes import Changes, changes_page
 from grader.reports.pages.class_data import ClassData, ClassEntry, Graded, ranked
-from grader.reports.pages.rendering import (
-    INDEX,
-    as_json,
-    assets,
-    render,
-    whole_folder,
-    write_page,
-)
+from grader.reports.pages.rendering import INDEX, as_json, assets, render, whole_folder, write_page
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.suite_quality import complaints
 from grader.reports.summary import AT_LEAST, absent_in_words, name_of, suspected

@@ -18,13 +18,7 @@ from grader.intake.copying import CopyFailed
 from grader.intake.discovery import discover, single
 from grader.intake.entry import Entry, NothingToGrade
 from grader.reports.pages.rendering import INDEX, assets, render, whole_folder, write_page
-from grader.reports.similarity.sources import (
-    ComparedSources,
-    Pair,
-    SourcesClient,
-    lines_of,
-    ranked,
-)
+from grader.reports.similarity.sources import ComparedSources, Pair, SourcesClient, lines_of, ranked
 from grader.results.anonymous import Mask
 from grader.results.database import FILE
 from grader.results.results import Results
