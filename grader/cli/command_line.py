@@ -46,8 +46,7 @@ GROUPS = {
 }
 # The text that click adds to a misspelt option.
 _MEANT = re.compile(r"\.? \(?Did you mean (?:one of: )?([^?]*)\?\)?$")
-_UNGROUPED = {"completion": ("completion", "completion")}
-COMMANDS = {name: at for group in (*GROUPS.values(), _UNGROUPED) for name, at in group.items()}
+COMMANDS = {name: at for group in GROUPS.values() for name, at in group.items()}
 
 
 class _Commands(click.Group):
@@ -85,7 +84,7 @@ class _Commands(click.Group):
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
-    epilog='The Tab key completes all of these: eval "$(grader completion bash)".',
+    epilog='The Tab key completes all of these: eval "$(_GRADER_COMPLETE=bash_source grader)".',
 )
 @click.version_option(grader.__version__, prog_name="grader")
 @click.pass_context

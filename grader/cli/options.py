@@ -72,21 +72,18 @@ torch_index_option = click.option(
 
 def display_options(command: Command) -> Command:
     """Adds the options on how Gradescope shows results."""
-    for option in (
-        click.option(
-            "--leaderboard", is_flag=True, help="gradescope: show the points on a leaderboard."
-        ),
-        click.option(
-            "--hidden-tests",
-            type=click.Choice([str(shown) for shown in VisibleWhen]),
-            default=str(VisibleWhen.VISIBLE),
-            show_default=True,
-            help="gradescope: when students see the results of hidden tests; unless that is "
-            "always, they see no total.",
-        ),
-    ):
-        command = option(command)
-    return command
+    leaderboard = click.option(
+        "--leaderboard", is_flag=True, help="gradescope: show the points on a leaderboard."
+    )
+    hidden_tests = click.option(
+        "--hidden-tests",
+        type=click.Choice([str(shown) for shown in VisibleWhen]),
+        default=str(VisibleWhen.VISIBLE),
+        show_default=True,
+        help="gradescope: when students see the results of hidden tests; unless that is "
+        "always, they see no total.",
+    )
+    return hidden_tests(leaderboard(command))
 
 
 # A million seconds are more than eleven days.

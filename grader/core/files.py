@@ -17,6 +17,15 @@ _FOR_ITS_OWNER = 0o700
 _DEVICES = Path("/dev")  # where a new file would take the place of a device or of a link to one
 
 
+@contextlib.contextmanager
+def refusing(kind: type[Exception], said: str) -> Iterator[None]:
+    """Raises an error of a kind, which says so and why, for an OSError inside."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{said}: {error.strerror}") from error
+
+
 def remove(folder: Path) -> bool:
     """Removes a folder and all that is in it; False if something is left. Raises nothing.
 

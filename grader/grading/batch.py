@@ -31,11 +31,10 @@ from grader.grading.options import (
     chosen_otherwise,
 )
 from grader.intake.discovery import discover
-from grader.intake.entry import Discovery, Entry, names_of
-from grader.intake.graded_before import GradedBefore, of_another
+from grader.intake.entry import Discovery, Entry, GradedBefore, names_of, of_another
 from grader.intake.handed_in import fingerprint
 from grader.results.database import LINES, StoreError
-from grader.results.rows import People
+from grader.results.results import People
 from grader.results.store import Store
 from grader.worker.packages import is_installed
 

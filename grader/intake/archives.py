@@ -18,7 +18,7 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import IO, BinaryIO, Protocol, cast
+from typing import IO, Any, BinaryIO, cast
 
 from grader.core.names import shortened
 from grader.core.submission import Unreadable
@@ -31,7 +31,7 @@ from grader.intake.copying import (
     is_of_the_machine,
 )
 from grader.intake.limits import MIB, CopyLimits, size_in_words
-from grader.intake.open_folder import CHUNK
+from grader.intake.open_folder import CHUNK, chunks
 
 
 def slashed(name: str) -> str:
@@ -57,15 +57,10 @@ def member_parts(name: str) -> tuple[str, ...]:
     return parts
 
 
-class _Readable(Protocol):
-    """A file, as far as it is read piece by piece."""
-
-    def read(self, size: int, /) -> bytes:
-        """Returns at most `size` bytes."""
-        ...
+_Reader = BinaryIO | io.BufferedIOBase
 
 
-def decompressed(file: BinaryIO) -> _Readable:
+def decompressed(file: BinaryIO) -> _Reader:
     """Returns the file's bytes, unpacked if its beginning says that they are compressed.
 
     Reading raises EOFError if the file is cut off, and zlib.error, OSError or LZMAError if it is
@@ -113,7 +108,8 @@ def unpack_tar(file: BinaryIO, copy: PrivateCopy, limits: CopyLimits) -> Admissi
                 copy.remove(parts)
                 written.discard(parts)
                 admission.leave_out("twice in the archive, the last one counts", path)
-            if copy.write(parts, _chunks(archive, member)):
+            body = archive.extractfile(member)
+            if body is not None and copy.write(parts, chunks(body, member.size)):
                 written.add(parts)
             else:
                 admission.leave_out(IMPOSSIBLE_NAME, path)
@@ -140,16 +136,10 @@ def _members(archive: tarfile.TarFile, meter: _Meter, at_most: int) -> Iterator[
         yield member
 
 
-def _chunks(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
-    body = archive.extractfile(member)
-    while body is not None and (chunk := body.read(CHUNK)):
-        yield chunk
-
-
 class _Meter:
     """A reader that counts bytes, and raises Unreadable when too many are read."""
 
-    def __init__(self, source: _Readable, total: int) -> None:
+    def __init__(self, source: _Reader, total: int) -> None:
         self._source = source
         self._total = total
         self._total_left = total
@@ -190,7 +180,8 @@ def opened_zip(file: BinaryIO, entries: int) -> zipfile.ZipFile:
         Unreadable: if it holds more than `entries` members.
         Exception: of any type, from `zipfile`, for a damaged zip.
     """
-    archive = zipfile.ZipFile(_BoundedReads(file, entries * _BYTES_PER_ENTRY))
+    bounded = _BoundedReads(file, entries * _BYTES_PER_ENTRY)
+    archive = zipfile.ZipFile(cast(IO[bytes], bounded))
     if len(archive.infolist()) > entries:
         raise Unreadable(f"the archive holds more than {entries} files")
     return archive
@@ -215,36 +206,29 @@ def unpack_zip(
             if not admission.admits(parts, info.file_size):
                 continue
             check_readable(info)
-            if not copy.write(parts, _member_chunks(archive, info)):
+            with archive.open(info) as member:
+                is_written = copy.write(parts, chunks(member, info.file_size))
+            if not is_written:
                 admission.leave_out(IMPOSSIBLE_NAME, "/".join(parts))
     return admission
 
 
-class _BoundedReads(io.BufferedIOBase):
+class _BoundedReads:
     """A file that raises Unreadable instead of returning more than `at_most` bytes at once."""
 
     def __init__(self, file: BinaryIO, at_most: int) -> None:
         self._file = file
         self._at_most = max(at_most, 2 * CHUNK)
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        wanted = self._at_most + 1 if size is None or size < 0 else size
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def read(self, size: int = -1, /) -> bytes:
+        wanted = self._at_most + 1 if size < 0 else size
         data = self._file.read(min(wanted, self._at_most + 1))
         if len(data) > self._at_most:
             raise Unreadable("the archive holds too many files")
         return data
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
 
 
 def _files(
@@ -288,12 +272,6 @@ def check_readable(info: zipfile.ZipInfo) -> None:
             f"{shortened(info.filename)} in the zip is compressed in an unusual way; "
             "make the zip with ordinary settings"
         )
-
-
-def _member_chunks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    with archive.open(info) as member:
-        while chunk := member.read(CHUNK):
-            yield chunk
 
 
 READABLE = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")

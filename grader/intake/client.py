@@ -13,23 +13,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from grader.core.files import new_scratch
-from grader.core.processes import processors
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
 from grader.intake.limits import DEFAULT_BOUNDS, MIB, Bounds, size_in_words
 
 _START_SECONDS = 60.0
-_LOOK_EVERY = 1.0  # seconds
+_WAKE_EVERY = 1.0  # seconds
 # A client that did not wake for so many seconds was stopped, and the process probably too.
-_STOPPED = 2 * _LOOK_EVERY
+_STOPPED = 2 * _WAKE_EVERY
 _ENGINE = Path(__file__).resolve().parents[2]
 # The same UTF-8 mode on both ends: file names then are the same bytes.
 _INTERPRETER = (sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c")
@@ -168,14 +166,13 @@ class IntakeClient:
         """
         bounds = self._bounds
         try:
-            line = self._line(time.monotonic() + bounds.seconds, self.processor_seconds())
-            answer = json.loads(line)
+            answer = json.loads(self._line(time.monotonic() + bounds.seconds))
         except TimeoutError as error:
             raise self._lost(f"taking it in took longer than {bounds.seconds} seconds") from error
-        except _TooMuchProcessorTime as error:
-            why = f"taking it in took more than {bounds.processor_seconds} seconds"
-            raise self._lost(f"{why} of processor time: {_WISH}") from error
         except OSError as error:
+            if self._ended_by(signal.SIGPROF):
+                why = f"taking it in took more than {bounds.processor_seconds} seconds"
+                raise self._lost(f"{why} of processor time: {_WISH}") from error
             if self._ended_by(signal.SIGKILL):  # which none of its own limits sends
                 self.give_up()
                 said = "the process that took it in was killed, as where memory is short"
@@ -190,47 +187,33 @@ class IntakeClient:
             raise self._lost(f"taking it in took more than {memory} of memory: {_WISH}")
         return answer
 
-    def _line(self, deadline: float, used_before: float | None = None) -> bytes:
+    def _line(self, deadline: float) -> bytes:
         """Returns the next line that the process writes.
 
         Raises:
             TimeoutError: if no line has arrived by the deadline.
-            _TooMuchProcessorTime: if the process has used too much since `used_before`.
             OSError: if the process ended first, or its line is too long.
         """
         said = bytearray()
         awake = time.monotonic()
-        look = awake + _LOOK_EVERY
         while not said.endswith(b"\n"):
             now = time.monotonic()
             if (stopped := now - awake) > _STOPPED:
                 deadline += stopped
             awake = now
-            if now >= look:
-                self._look(used_before)
-                look = now + _LOOK_EVERY
             if now >= deadline:
                 raise TimeoutError
-            if not select.select([self._channel], [], [], min(deadline, look) - now)[0]:
+            if not select.select([self._channel], [], [], min(deadline - now, _WAKE_EVERY))[0]:
                 continue
             # Read only to the end of the line: another process may read the next one.
             piece = self._channel.recv(1 << 16, socket.MSG_PEEK)
             piece = self._channel.recv(piece.find(b"\n") + 1 or len(piece)) if piece else b""
             said += piece
             if not piece:
-                self._look(used_before)
                 raise ConnectionResetError("it ended")
             if len(said) > self.longest_answer:
                 raise ConnectionAbortedError("its answer is too long")
         return bytes(said)
-
-    def _look(self, used_before: float | None) -> None:
-        """Raises _TooMuchProcessorTime if the process used too much, or was ended for that."""
-        if used_before is None:
-            return
-        used = self.processor_seconds() - used_before
-        if used > self._bounds.processor_seconds or self._ended_by(signal.SIGPROF):
-            raise _TooMuchProcessorTime
 
     def _ended_by(self, number: signal.Signals) -> bool:
         """Returns whether a signal ended the process (the last field of its `stat` tells it)."""
@@ -270,28 +253,14 @@ class IntakeClient:
             )
 
 
-class _TooMuchProcessorTime(Exception):
-    """The process has used more processor time than one submission may."""
-
-
 def survey(entries: Sequence[Entry], adapters: str) -> dict[str, int]:
     """Returns for each package how many entries import it.
 
-    Leaves out unreadable entries, and all of them where there is no room: grading says why.
+    Leaves out unreadable entries, and all that come after the disk is full: grading says why.
     """
-    many = min(processors(), len(entries))
-    with ThreadPoolExecutor(max(many, 1)) as threads:
-        shares = (entries[start::many] for start in range(many))
-        found = threads.map(lambda share: list(_needs(share, adapters)), shares)
-        return Counter(name for own in found for needs in own for name in needs)
-
-
-def _needs(entries: Sequence[Entry], adapters: str) -> Iterator[frozenset[str]]:
-    """Yields the needs of the readable entries, from an intake process of their own."""
+    found = Counter[str]()
     with contextlib.suppress(OSError), IntakeClient() as client:
         for entry in entries:
-            with new_scratch() as folder:
-                copies = folder / "taken-in"
-                copies.mkdir()
-                with contextlib.suppress(Unreadable, CopyFailed):
-                    yield client.survey(entry, copies, adapters)
+            with contextlib.suppress(Unreadable, CopyFailed), new_scratch() as copies:
+                found.update(client.survey(entry, copies, adapters))
+    return found

@@ -5,6 +5,7 @@ A copy holds new files only, with modes of its own.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -15,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
+from grader.core.files import refusing
 from grader.core.names import several
 from grader.core.submission import Unreadable
 from grader.intake.limits import (
@@ -144,8 +146,7 @@ def survey(folder: OpenFolder, limits: CopyLimits) -> tuple[list[SourceFile], Ad
         Unreadable: if the folder itself may not be read.
     """
     admission = Admission(limits)
-    walk = _Walk(folder, limits, admission)
-    files = sorted(walk.files(), key=lambda file: (file.size, file.parts))
+    files = sorted(_files(folder, limits, admission), key=lambda file: (file.size, file.parts))
     return [file for file in files if admission.admits(file.parts, file.size)], admission
 
 
@@ -169,10 +170,9 @@ def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission
     files, admission = survey(folder, limits)
     for file in files:
         try:
-            written = copy.write(file.parts, content(folder, file))
-        except OSError as error:
-            if is_of_the_machine(error):
-                raise CopyFailed(f"a file cannot be read: {error.strerror}") from error
+            with reading("a file cannot be read"):
+                written = copy.write(file.parts, content(folder, file))
+        except Unreadable:
             copy.remove(file.parts)
             admission.leave_out(_NO_PERMISSION, "/".join(file.parts))
             continue
@@ -181,62 +181,50 @@ def copy_folder(folder: OpenFolder, copy: Copy, limits: CopyLimits) -> Admission
     return admission
 
 
-class _Walk:
-    """A walk through a folder, level by level, that opens no file."""
+def _files(folder: OpenFolder, limits: CopyLimits, admission: Admission) -> Iterator[SourceFile]:
+    """Yields the files of a folder, level by level, and opens none of them."""
+    folders: deque[Parts] = deque([()])
+    left = limits.entries
+    while folders:
+        parts = folders.popleft()
+        items = _items(folder, parts, limits, left, admission)
+        left -= len(items)
+        if parts and any(item.name == "pyvenv.cfg" for item in items):
+            continue
+        for item in items:
+            place = (*parts, item.name)
+            if item.is_folder:
+                if not is_clutter_folder(item.name):
+                    folders.append(place)
+            elif item.mode == 0:
+                admission.leave_out(_NO_PERMISSION, "/".join(place))
+            elif item.is_file:
+                yield SourceFile(place, place, item.size)
+            else:
+                named = f"{'/'.join(place)} ({kind_in_words(item.mode)})"
+                admission.leave_out("links and special files", named)
 
-    def __init__(self, folder: OpenFolder, limits: CopyLimits, admission: Admission) -> None:
-        self._folder = folder
-        self._limits = limits
-        self._admission = admission
-        self._entries_left = limits.entries
 
-    def files(self) -> Iterator[SourceFile]:
-        folders: deque[Parts] = deque([()])
-        while folders:
-            parts = folders.popleft()
-            items = self._list(parts)
-            if parts and any(item.name == "pyvenv.cfg" for item in items):
-                continue
-            for item in items:
-                place = (*parts, item.name)
-                if item.is_folder:
-                    if not is_clutter_folder(item.name):
-                        folders.append(place)
-                elif (file := self._file(place, item)) is not None:
-                    yield file
-
-    def _list(self, parts: Parts) -> list[FolderItem]:
-        """Returns the items of a folder, in order, as far as the limits allow."""
-        place = "/".join(parts)
-        if len(parts) >= self._limits.depth:
-            self._admission.leave_out(f"more than {self._limits.depth} folders deep", f"{place}/")
-            return []
-        try:
-            items = self._folder.listed(parts, self._entries_left + 1)
-        except OSError as error:
-            if is_of_the_machine(error):
-                raise CopyFailed(f"a folder cannot be read: {error.strerror}") from error
-            if not parts:
-                raise Unreadable(f"the folder cannot be read: {error.strerror}") from error
-            self._admission.leave_out(_NO_PERMISSION, f"{place}/")
-            return []
-        if len(items) > self._entries_left:
-            del items[self._entries_left :]
-            reason = f"beyond the first {self._limits.entries} files"
-            self._admission.leave_out(reason, f"the rest of {place or 'the folder'}")
-        self._entries_left -= len(items)
-        return sorted(items, key=lambda item: item.name)
-
-    def _file(self, parts: Parts, item: FolderItem) -> SourceFile | None:
-        """Returns the regular file that an item is, if it is one."""
-        if item.mode == 0:
-            self._admission.leave_out(_NO_PERMISSION, "/".join(parts))
-            return None
-        if not item.is_file:
-            kind = kind_in_words(item.mode)
-            self._admission.leave_out("links and special files", f"{'/'.join(parts)} ({kind})")
-            return None
-        return SourceFile(parts, parts, item.size)
+def _items(
+    folder: OpenFolder, parts: Parts, limits: CopyLimits, left: int, admission: Admission
+) -> list[FolderItem]:
+    """Returns the items of a folder inside, in order, at most `left` of them."""
+    place = "/".join(parts)
+    if len(parts) >= limits.depth:
+        admission.leave_out(f"more than {limits.depth} folders deep", f"{place}/")
+        return []
+    try:
+        with reading("the folder cannot be read"):
+            items = folder.listed(parts, left + 1)
+    except Unreadable:
+        if not parts:
+            raise
+        admission.leave_out(_NO_PERMISSION, f"{place}/")
+        return []
+    if len(items) > left:
+        reason = f"beyond the first {limits.entries} files"
+        admission.leave_out(reason, f"the rest of {place or 'the folder'}")
+    return sorted(items[:left], key=lambda item: item.name)
 
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -268,6 +256,16 @@ class CopyFailed(Exception):
 def is_of_the_machine(problem: BaseException | None) -> bool:
     """Returns whether this machine, and not a submission, caused an exception."""
     return isinstance(problem, OSError) and problem.errno in _MACHINE_ERRORS
+
+
+@contextlib.contextmanager
+def reading(said: str) -> Iterator[None]:
+    """Turns an OSError inside into Unreadable, or CopyFailed if the machine is at fault."""
+    try:
+        yield
+    except OSError as error:
+        kind = CopyFailed if is_of_the_machine(error) else Unreadable
+        raise kind(f"{said}: {error.strerror}") from error
 
 
 class PrivateCopy:
@@ -322,9 +320,6 @@ class PrivateCopy:
 
 def _write_all(descriptor: int, chunk: bytes) -> None:
     view = memoryview(chunk)
-    while view:
-        try:
-            written = os.write(descriptor, view)
-        except OSError as error:
-            raise CopyFailed(f"cannot write the private copy: {error.strerror}") from error
-        view = view[written:]
+    with refusing(CopyFailed, "cannot write the private copy"):
+        while view:
+            view = view[os.write(descriptor, view) :]

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.core.files import refusing
 from grader.core.names import natural_order, printable, several
 from grader.core.text import quantity
 from grader.intake.archives import ARCHIVES, READABLE
@@ -196,11 +197,9 @@ def _named_apart(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as scan:
-            return sorted(scan, key=lambda entry: (natural_order(entry.name), entry.name))
-    except OSError as error:
-        raise NothingToGrade(f"{_shown(folder)} cannot be read: {error.strerror}") from error
+    said = f"{_shown(folder)} cannot be read"
+    with refusing(NothingToGrade, said), os.scandir(folder) as scan:
+        return sorted(scan, key=lambda entry: (natural_order(entry.name), entry.name))
 
 
 def _mode(path: Path) -> int:

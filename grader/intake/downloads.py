@@ -27,13 +27,7 @@ from pathlib import Path
 from grader.core.names import printable, several
 from grader.core.submission import Author, Unreadable
 from grader.core.text import enumerated, quantity
-from grader.intake.archives import (
-    ARCHIVES,
-    check_readable,
-    member_name,
-    opened_zip,
-    slashed,
-)
+from grader.intake.archives import ARCHIVES, check_readable, member_name, opened_zip, slashed
 from grader.intake.entry import Discovery, Entry, Piece, Skipped, names_of, normalised
 from grader.intake.limits import CODE, DOWNLOAD_LIMITS, is_clutter_item
 from grader.intake.open_folder import open_file, read_bounded

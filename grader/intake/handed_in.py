@@ -1,6 +1,7 @@
 """The file or folder that was handed in, taken out of a download or a folder around it.
 
-Its hash changes exactly when the content to be graded changes.
+Its hash changes exactly when the content to be graded changes. As a package of bytes, it is graded
+on a machine that does not share this one's disk.
 """
 
 from __future__ import annotations
@@ -8,15 +9,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import os
 import stat
+import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.core.files import removed_afterwards
+from grader.core.files import refusing, removed_afterwards
 from grader.core.names import several, shortened
 from grader.core.submission import Unreadable
 from grader.intake.archives import (
@@ -24,6 +27,7 @@ from grader.intake.archives import (
     archive_errors,
     member_parts,
     slashed,
+    unpack_tar,
     unpack_zip,
 )
 from grader.intake.copying import (
@@ -33,7 +37,8 @@ from grader.intake.copying import (
     PrivateCopy,
     SourceFile,
     content,
-    is_of_the_machine,
+    copy_folder,
+    reading,
     survey,
 )
 from grader.intake.entry import Entry, Piece
@@ -42,8 +47,10 @@ from grader.intake.limits import (
     DEFAULT_LIMITS,
     DOWNLOAD_LIMITS,
     NOTEBOOKS,
+    CopyLimits,
     is_clutter_item,
     name_as_written,
+    size_in_words,
 )
 from grader.intake.open_folder import (
     FolderItem,
@@ -75,16 +82,14 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
 
     Raises:
         Unreadable: if the entry cannot be opened.
-        CopyFailed: if pieces cannot be written, or the machine fails to read inside the context.
+        CopyFailed: if pieces cannot be written, or the machine fails to read.
     """
     path = entry.path
     notes: tuple[str, ...] = ()
-    with _errors_of_the_machine(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         if entry.pieces:
-            try:
+            with refusing(CopyFailed, "cannot make a temporary folder"):
                 temporary = Path(tempfile.mkdtemp(dir=beside))
-            except OSError as error:
-                raise CopyFailed(f"cannot make a temporary folder: {error.strerror}") from error
             stack.enter_context(removed_afterwards(temporary))
             path, notes = _laid_together(entry, temporary / "handed-in")
         source = _opened(path)
@@ -100,39 +105,37 @@ def handed_in(entry: Entry, beside: Path | None = None) -> Iterator[HandedIn]:
         yield HandedIn(source, name, notes)
 
 
-@contextlib.contextmanager
-def _errors_of_the_machine() -> Iterator[None]:
-    """Raises CopyFailed for an Unreadable that a fault of the machine caused."""
-    try:
-        yield
-    except Unreadable as problem:
-        if is_of_the_machine(problem.__cause__):
-            raise CopyFailed(str(problem)) from problem
-        raise
-
-
 def _opened(path: Path) -> OpenFolder | BinaryIO:
     """Returns the open folder or regular file at a path; opens nothing else."""
-    try:
-        return OpenFolder(path)
-    except OSError as error:
-        # Not a folder, or a link: only Linux tells one from the other.
-        if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
-            raise Unreadable(f"it cannot be opened: {error.strerror}") from error
-    try:
+    with reading("it cannot be opened"):
+        try:
+            return OpenFolder(path)
+        except OSError as error:
+            # Not a folder, or a link: only Linux tells one from the other.
+            if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
+                raise
         mode = os.lstat(path).st_mode
         if stat.S_ISREG(mode):
             return open_file(path)
-    except OSError as error:
-        raise Unreadable(f"it cannot be opened: {error.strerror}") from error
     raise Unreadable(f"it is {kind_in_words(mode)}, which is not opened; hand in what it holds")
 
 
 def opened_archive(folder: OpenFolder, place: Parts) -> BinaryIO:
-    try:
+    with reading("the archive cannot be opened"):
         return folder.open_file(place)
-    except OSError as error:
-        raise Unreadable(f"the archive cannot be opened: {error.strerror}") from error
+
+
+def read_whole(file: BinaryIO, at_most: int) -> bytes:
+    """Returns the bytes of a file that was handed in.
+
+    Raises:
+        Unreadable: if it cannot be read, or holds more than `at_most`.
+    """
+    with reading("the file cannot be read"):
+        content = b"".join(chunks(file, at_most + 1))
+    if len(content) > at_most:
+        raise Unreadable(f"the file is larger than {size_in_words(at_most)}")
+    return content
 
 
 def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
@@ -154,21 +157,17 @@ def _laid_together(entry: Entry, folder: Path) -> tuple[Path, tuple[str, ...]]:
 def _lay_piece(download: OpenFolder, piece: Piece, copy: PrivateCopy, admission: Admission) -> None:
     """Copies a piece, a file or all files of a folder, to its place in the copy."""
     place, within = tuple(piece.place.split("/")), member_parts(piece.name)
-    path = place[-1]
-    try:
+    said = f"{shortened(place[-1])} cannot be read"
+    with reading(said), contextlib.ExitStack() as stack:
         item = download.item(place)
         folder, files = download, [SourceFile((), place, item.size)]
-        with contextlib.ExitStack() as stack:
-            if item.is_folder:
-                folder = stack.enter_context(download.folder(place))
-                files, _ = survey(folder, DOWNLOAD_LIMITS)
-            for file in files:
-                to = (*within, *file.parts)
-                path = "/".join(to)
-                if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
-                    admission.leave_out(IMPOSSIBLE_NAME, path)
-    except OSError as error:
-        raise Unreadable(f"{shortened(path)} cannot be read: {error.strerror}") from error
+        if item.is_folder:
+            folder = stack.enter_context(download.folder(place))
+            files, _ = survey(folder, DOWNLOAD_LIMITS)
+        for file in files:
+            to = (*within, *file.parts)
+            if admission.admits(to, file.size) and not copy.write(to, content(folder, file)):
+                admission.leave_out(IMPOSSIBLE_NAME, "/".join(to))
 
 
 def _unzip(download: BinaryIO, pieces: tuple[Piece, ...], copy: PrivateCopy) -> Admission:
@@ -263,3 +262,97 @@ def _digest(*pieces: bytes) -> str:
         digest.update(len(piece).to_bytes(8, "big"))
         digest.update(piece)
     return digest.hexdigest()
+
+
+class Bundle:
+    """A tar in memory, of only the path and the bytes of each file."""
+
+    def __init__(self) -> None:
+        self._buffer = io.BytesIO()
+        # Source code shrinks to a third at the lowest level, and the higher ones cost far more.
+        self._tar = tarfile.open(  # noqa: SIM115  # closed by `closed`
+            fileobj=self._buffer,
+            mode="w:gz",
+            compresslevel=1,
+            format=tarfile.GNU_FORMAT,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+
+    def closed(self) -> bytes:
+        """Ends the tar, and returns its bytes."""
+        self._tar.close()
+        return self._buffer.getvalue()
+
+    def write(self, parts: Sequence[str], chunks: Iterable[bytes]) -> bool:
+        """Adds a file; `parts` are its folders and its name, which may be any."""
+        content = b"".join(chunks)
+        member = tarfile.TarInfo("/".join(parts))
+        member.size = len(content)
+        self._tar.addfile(member, io.BytesIO(content))
+        return True
+
+    def remove(self, parts: Sequence[str]) -> None:
+        """Does nothing: a file whose chunks raised was never added."""
+
+
+_NAMELESS = "submission"
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionPackage:
+    """The part of a submission that would be copied: the bytes of a file, or of a folder's tar.
+
+    `name` is the name of the file or folder. `left_out` are sentences on files that do not travel;
+    `refused` says why nothing travels.
+    """
+
+    name: str
+    is_folder: bool = False
+    content: bytes = b""
+    left_out: tuple[str, ...] = ()
+    refused: str = ""
+
+
+def pack(entry: Entry, limits: CopyLimits = DEFAULT_LIMITS) -> SubmissionPackage:
+    """Returns the submission as a package, within the limits on submissions.
+
+    Raises:
+        CopyFailed: if the pieces of a download could not be copied.
+    """
+    try:
+        with handed_in(entry) as handed:
+            return _packed(handed, limits)
+    except Unreadable as problem:
+        return SubmissionPackage(_NAMELESS, refused=str(problem))
+
+
+def unpack(package: SubmissionPackage, name: str, into: Path) -> Entry:
+    """Unpacks a package into the empty folder `into`, and returns it as the submission `name`.
+
+    Raises:
+        CopyFailed: if it could not be written.
+    """
+    place, refused = into / package.name, package.refused
+    if package.is_folder:
+        copy = PrivateCopy(place)
+        try:
+            with archive_errors():
+                unpack_tar(io.BytesIO(package.content), copy, DEFAULT_LIMITS)
+        except Unreadable as problem:
+            refused = str(problem)
+    elif not refused:
+        place = into / "file" / package.name
+        if not PrivateCopy(place.parent).write([package.name], [package.content]):
+            refused = "its name cannot be used on this machine"
+    return Entry(name, place, left_out=package.left_out, refused=refused)
+
+
+def _packed(handed: HandedIn, limits: CopyLimits) -> SubmissionPackage:
+    name = handed.name if handed.name not in ("", "..") else _NAMELESS
+    if not isinstance(handed.source, OpenFolder):
+        content = read_whole(handed.source, limits.archive)
+        return SubmissionPackage(name, False, content, handed.left_out)
+    bundle = Bundle()
+    admission = copy_folder(handed.source, bundle, limits)
+    return SubmissionPackage(name, True, bundle.closed(), (*handed.left_out, *admission.notes()))

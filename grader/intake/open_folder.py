@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import IO, BinaryIO, Self
 
 CHUNK = 1 << 18
 _READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -52,7 +52,7 @@ def open_file(path: str | os.PathLike[str], within: int | None = None) -> Binary
     return os.fdopen(_open_regular(path, within), "rb")
 
 
-def chunks(file: BinaryIO, at_most: int) -> Iterator[bytes]:
+def chunks(file: IO[bytes], at_most: int) -> Iterator[bytes]:
     """Yields the next bytes of a file up to a bound, piece by piece."""
     while at_most > 0 and (chunk := file.read(min(CHUNK, at_most))):
         at_most -= len(chunk)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.core.files import refusing
 from grader.core.names import printable, several
 from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
 from grader.core.text import Refusal, table_text
@@ -110,10 +111,8 @@ def _known_columns(row: Sequence[str]) -> int:
 
 
 def _text(path: Path) -> str:
-    try:
+    with refusing(BadRoster, f"{_shown(path)} cannot be read"):
         content = read_bounded(path.resolve(), _LARGEST + 1)
-    except OSError as error:
-        raise BadRoster(f"{_shown(path)} cannot be read: {error.strerror}") from error
     if len(content) > _LARGEST:
         raise BadRoster(f"{_shown(path)} is larger than {_LARGEST // MIB} MB, and no roster")
     if content.startswith(b"PK"):
@@ -248,27 +247,22 @@ class _Directory:
     """The people of a roster by each of their identifiers, which may fit several people."""
 
     def __init__(self, people: Sequence[Person]) -> None:
-        self._emails: defaultdict[str, list[Person]] = defaultdict(list)
-        self._ids: defaultdict[str, list[Person]] = defaultdict(list)
-        self._names: defaultdict[str, list[Person]] = defaultdict(list)
-        self._accounts: defaultdict[str, list[Person]] = defaultdict(list)
-        # A GitHub account is chosen freely: it may equal another person's number.
-        self._users: defaultdict[str, list[Person]] = defaultdict(list)
+        self._found: defaultdict[tuple[str, str], list[Person]] = defaultdict(list)
         has_accounts = any(_is_account(column) for person in people for column, _ in person.ids)
         for person in people:
-            if person.email:
-                self._emails[normalised(person.email)].append(person)
-                self._accounts[normalised(person.email).partition("@")[0]].append(person)
-            for value in {normalised(value) for _, value in person.ids}:
-                self._ids[value].append(person)
-            for value in {
-                normalised(value)
-                for column, value in person.ids
-                if _is_account(column) or not has_accounts
-            }:
-                self._users[value].append(person)
-            for key in set(_rotations(person.name)):
-                self._names[key].append(person)
+            keys = {("name", name) for name in _rotations(person.name)}
+            if email := normalised(person.email):
+                keys |= {("email", email), ("account", email.partition("@")[0])}
+            for column, value in person.ids:
+                keys.add(("id", normalised(value)))
+                # A GitHub account is chosen freely: it may equal another person's number.
+                if _is_account(column) or not has_accounts:
+                    keys.add(("user", normalised(value)))
+            for key in keys:
+                self._found[key].append(person)
+
+    def _with(self, kind: str, key: str) -> list[Person]:
+        return self._found.get((kind, key), []) if key else []
 
     def authors_of(self, entry: Entry) -> _People:
         """Returns the authors, each with the person on the roster, if that is certain."""
@@ -277,7 +271,7 @@ class _Directory:
             return {} if person is None else {Author(): person}
         if _is_clone(entry):
             (author,) = entry.authors
-            return {author: _only(self._users.get(normalised(author.id), []))}
+            return {author: _only(self._with("user", normalised(author.id)))}
         return {author: self._by_author(author) for author in entry.authors}
 
     def _by_author(self, author: Author) -> Person | None:
@@ -285,9 +279,9 @@ class _Directory:
 
         An address that is not on the roster rules out each person with an address.
         """
-        by_email = self._emails.get(normalised(author.email), []) if author.email else []
-        by_id = self._ids.get(normalised(author.id), []) if author.id else []
-        by_name = self._names.get(_squashed(author.name), []) if author.name else []
+        by_email = self._with("email", normalised(author.email))
+        by_id = self._with("id", normalised(author.id))
+        by_name = self._with("name", _squashed(author.name))
         person = _only_in_all(by_email, by_id, by_name)
         is_contradicted = person is not None and author.email and person.email and not by_email
         return None if is_contradicted else person
@@ -305,18 +299,17 @@ class _Directory:
         """Returns 2 for an id or an address, 1 for a person's name, 0 for the submission's name."""
         if author == Author():
             return 0
-        is_exact = normalised(author.id) in self._ids or normalised(author.email) in self._emails
-        return 2 if is_exact else 1
+        by_id = self._with("id", normalised(author.id))
+        return 2 if by_id or self._with("email", normalised(author.email)) else 1
 
     def _by_label(self, label: str) -> Person | None:
         """Returns the person whose id, address, account or name is the submission's name.
 
         If it is one person's id and another person's name, returns nobody.
         """
-        exact = (self._ids, self._emails, self._accounts)
-        by_exact = [people.get(normalised(label), []) for people in exact]
+        by_exact = [self._with(kind, normalised(label)) for kind in ("id", "email", "account")]
         is_no_name = any(by_exact) and any(map(str.isdecimal, label))
-        by_name = [] if is_no_name else self._names.get(_squashed(label), [])
+        by_name = [] if is_no_name else self._with("name", _squashed(label))
         return _only_in_all(*by_exact, by_name)
 
 

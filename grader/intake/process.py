@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from grader.core.files import remove
 from grader.core.names import several, shortened
@@ -25,26 +25,18 @@ from grader.core.submission import Submission, Unreadable
 from grader.intake.archives import ARCHIVES, unpack
 from grader.intake.copying import Admission, CopyFailed, PrivateCopy, copy_folder, is_of_the_machine
 from grader.intake.entry import Entry
-from grader.intake.handed_in import HandedIn, archive_alone, handed_in, opened_archive
-from grader.intake.limits import (
-    DEFAULT_LIMITS,
-    MIB,
-    Bounds,
-    CopyLimits,
-    FileAllowance,
-    name_as_written,
-    size_in_words,
-)
+from grader.intake.handed_in import HandedIn, archive_alone, handed_in, opened_archive, read_whole
+from grader.intake.limits import DEFAULT_LIMITS, MIB, Bounds, CopyLimits, name_as_written
 from grader.intake.open_folder import OpenFolder, read_bounded
-from grader.intake.programs.import_plan import (
-    ImportPlan,
-    composed,
-    plan_imports,
-    put_as_written,
-)
-from grader.intake.programs.needs import read_needs
+from grader.intake.programs.import_plan import ImportPlan, composed, plan_imports, put_as_written
 from grader.intake.programs.notebook import unfold, write_files, write_runner
-from grader.intake.programs.source_facts import Located, locate, names_no_adapter, read_facts
+from grader.intake.programs.source_facts import (
+    Located,
+    locate,
+    names_no_adapter,
+    read_facts,
+    read_needs,
+)
 
 _COPY = "submission"
 _ADAPTERS = "adapters.py"
@@ -141,10 +133,10 @@ def _copy(
     if isinstance(source, OpenFolder):
         return adapters, copy_folder(source, copy, limits).notes()
     if name.endswith(".py"):
-        copy.write([_ADAPTERS], [_read_single(source, limits.source)])
+        copy.write([_ADAPTERS], [read_whole(source, limits.source.bytes_each)])
         return _ADAPTERS, ()
     if name.endswith(".ipynb"):
-        copy.write([name], [_read_single(source, limits.notebooks)])
+        copy.write([name], [read_whole(source, limits.notebooks.bytes_each)])
         return name, ()
     if not name.lower().endswith(ARCHIVES):
         raise Unreadable("it is neither a folder nor an archive, a notebook or a Python file")
@@ -168,16 +160,6 @@ def _unpacked_within(folder: Path, limits: CopyLimits) -> tuple[str, ...]:
         remove(folder)
         inner.rename(folder)
     return notes
-
-
-def _read_single(file: BinaryIO, allowance: FileAllowance) -> bytes:
-    try:
-        content = file.read(allowance.bytes_each + 1)
-    except OSError as error:
-        raise Unreadable(f"the file cannot be read: {error.strerror}") from error
-    if len(content) > allowance.bytes_each:
-        raise Unreadable(f"the file is larger than {size_in_words(allowance.bytes_each)}")
-    return content
 
 
 def _ready_to_run(located: Located, limits: CopyLimits) -> tuple[Located, bool]:
@@ -258,7 +240,6 @@ def serve(
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rb") as orders:
         for line in orders:
             order = json.loads(line)
-            # The client keeps the exact time. This timer ends a process that no client watches.
             # It counts by ticks, which run ahead on virtual machines that share processors.
             signal.setitimer(signal.ITIMER_PROF, 2 * bounds.processor_seconds)
             try:

@@ -26,7 +26,7 @@ from grader.core.explanation import lack_in_words
 from grader.core.points import points_of
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.class_data import Graded
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.standing import ExerciseStanding, Standing, feedback, fenced, notes, shortened
 from grader.results.decisions.settlement import Settlement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rich import box
@@ -104,14 +104,21 @@ def print_grade(grade: Grade, console: Console) -> None:
     if exercises and grade.status is not GradeStatus.UNREADABLE:
         _print_causes(grade, causes_of(verdicts, grade.carried), console)
         console.print(_table(exercises, console.width - _OTHER_COLUMNS))
-        _print_carried(grade, verdicts, console)
-        _print_notes(verdicts, console)
+        back = [carried_in_words(one, verdicts) for one in grade.carried]
+        _print_list("deducted once", back, console)
+        _print_list("notes", [*_remarks(verdicts)], console)
     if grade.unexplained:
         console.print(Text(plain(lack_in_words(grade.unexplained)), style="bold"))
-    if grade.notes:
-        console.print(Text("about what was handed in", style="bold"))
-    for note in grade.notes:
-        console.print(Padding(Text(one_line(note, _NOTE)), (0, 0, 0, 2), expand=False))
+    about = [one_line(note, _NOTE) for note in grade.notes]
+    _print_list("about what was handed in", about, console)
+
+
+def _print_list(heading: str, lines: Sequence[str], console: Console) -> None:
+    """Prints lines below a heading, if there are any."""
+    if lines:
+        console.print(Text(heading, style="bold"))
+    for line in lines:
+        console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
 
 
 def _headline(grade: Grade) -> str:
@@ -149,25 +156,11 @@ def _print_causes(grade: Grade, found: Sequence[Cause], console: Console) -> Non
         console.print(Text(counted(told)))
     for cause in told:
         console.print()
-        console.print(Text(f"{title(cause)} {cost(cause)}".rstrip(), style="bold"))
-        for line in (*paragraph(cause), f"in {one_line(cause.shown.id, 200)}", extent(cause)):
-            console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
+        below = [*paragraph(cause), f"in {one_line(cause.shown.id, 200)}", extent(cause)]
+        _print_list(f"{title(cause)} {cost(cause)}".rstrip(), below, console)
 
 
-def _print_carried(grade: Grade, verdicts: Sequence[Verdict], console: Console) -> None:
-    """Prints the points that exercises get back, as a mistake costs points only at its root."""
-    if grade.carried:
-        console.print(Text("deducted once", style="bold"))
-    for one in grade.carried:
-        said = carried_in_words(one, verdicts)
-        console.print(Padding(Text(said), (0, 0, 0, 2), expand=False))
-
-
-def _print_notes(verdicts: Sequence[Verdict], console: Console) -> None:
-    remarks = notes_in_short(verdicts)
-    if remarks:
-        console.print(Text("notes", style="bold"))
-    for note, noted in remarks.items():
+def _remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    for note, noted in notes_in_short(verdicts).items():
         names = ", ".join(dict.fromkeys(one_line(verdict.exercise) for verdict in noted))
-        said = f"{names}: {plain(note)}" if names else note
-        console.print(Padding(Text(said), (0, 0, 0, 2), expand=False))
+        yield f"{names}: {plain(note)}" if names else note

@@ -144,18 +144,12 @@ class ErrorSpread:
 def spreads(grades: Iterable[Grade]) -> list[ErrorSpread]:
     """Returns the spread of errors in each test that compares numbers, in test order."""
     found: dict[str, ErrorSpread] = {}
-    for grade in grades:
-        add_errors(found, grade)
-    exercises = list(dict.fromkeys(spread.exercise for spread in found.values()))
-    return sorted(found.values(), key=lambda spread: exercises.index(spread.exercise))
-
-
-def add_errors(found: dict[str, ErrorSpread], grade: Grade) -> None:
-    """Adds the errors of a submission's answers in the tests that compare numbers."""
-    for test in grade.tests:
+    for test in (test for grade in grades for test in grade.tests):
         if test.measurement is not None:
             spread = found.setdefault(test.id, ErrorSpread(test.exercise, test.id))
             spread.add(test.status, test.measurement)
+    exercises = list(dict.fromkeys(spread.exercise for spread in found.values()))
+    return sorted(found.values(), key=lambda spread: exercises.index(spread.exercise))
 
 
 def print_tolerances(grades: Iterable[Grade], console: Console) -> None:

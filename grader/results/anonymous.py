@@ -23,8 +23,7 @@ from grader.core.explanation import WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Grade
 from grader.results.database import connect, saying, set_value, transaction, value_of
-from grader.results.results import Results
-from grader.results.rows import People
+from grader.results.results import People, Results
 
 _SMALLEST = 100
 _WORD = re.compile(r"[\w'’-]+")

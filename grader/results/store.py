@@ -12,6 +12,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 from grader.core.explanation import PENDING, Words
+from grader.core.files import refusing
 from grader.core.verdict import Diagnosis, Grade
 from grader.results.database import (
     FILE,
@@ -28,9 +29,9 @@ from grader.results.database import (
     transaction,
     value_of,
 )
-from grader.results.results import Results
-from grader.results.rows import (
+from grader.results.results import (
     People,
+    Results,
     stored,
     stored_grade,
     stored_tests,
@@ -95,10 +96,8 @@ class Store(Results):
             StoreError: if there are no results.
         """
         file = folder / FILE
-        try:
+        with refusing(StoreError, f"{folder} cannot be read"):
             is_there, is_folder = file.exists(), folder.is_dir()
-        except OSError as error:
-            raise StoreError(f"{folder} cannot be read: {error.strerror}") from error
         if not is_there:
             held = f"holds no {FILE}" if is_folder else "does not exist"
             raise StoreError(f"{folder} {held}: name the folder that `grader batch --out` wrote")

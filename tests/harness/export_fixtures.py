@@ -25,8 +25,7 @@ from grader.reports.export.formats import export_of
 from grader.reports.export.scores import Remark
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling
-from grader.results.results import Results
-from grader.results.rows import People
+from grader.results.results import People, Results
 from grader.results.store import Store
 from tests.harness.storing import add
 

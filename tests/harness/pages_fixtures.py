@@ -25,7 +25,7 @@ from grader.core.verdict import (
     Visibility,
     Where,
 )
-from grader.results.rows import People
+from grader.results.results import People
 from grader.results.store import Store
 from tests.harness.storing import add
 

@@ -299,7 +299,7 @@ def _load_zygotes() -> None:
 def _load_intake() -> None:
     """Loads the modules of an intake process, whose keeper sees to it that it ends in time."""
     import grader.intake.process
-    import grader.intake.programs.needs
+    import grader.intake.programs.source_facts
 
     grader.intake.process.end_with_parent = lambda _: None
 

@@ -11,8 +11,7 @@ from grader.cli.commands.report import BY_THEMSELVES
 from grader.cli.options import FOLDER, PATH, RESULTS, assignment_option, say
 from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
-from grader.reports.pages.similarity import write_alike
-from grader.reports.similarity.comparison import compare
+from grader.reports.similarity.comparison import compare, write_alike
 from grader.results.anonymous import AnonymousResults
 from grader.results.store import Store
 

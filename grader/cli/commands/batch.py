@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from grader.cli.options import (
     jobs_option,
     say,
 )
-from grader.cli.preview import say_what_was_found, say_who_handed_in
 from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.core.names import natural_order, several
@@ -33,7 +33,8 @@ from grader.grading.batch import Batch, open_batch, open_explanations
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
 from grader.intake.discovery import discover
-from grader.intake.people import attribute, read_roster
+from grader.intake.entry import Discovery
+from grader.intake.people import Attribution, attribute, read_roster
 from grader.reports.package_needs import missing_in_words, not_preloaded_in_words
 from grader.reports.summary import absent_in_words, labelled
 from grader.results.store import Store
@@ -212,3 +213,31 @@ def explain(
     click.echo(f"{explained} explained, {still} with an incomplete explanation")
     write_pages(Store.read(folder))
     sys.exit(int(bool(missing.changed) and not missing.waiting))
+
+
+def say_what_was_found(discovery: Discovery) -> None:
+    """Prints on stderr the kind of each path, the skipped entries, and notes."""
+    for kind in discovery.kinds:
+        say(kind)
+    for skipped in discovery.skipped:
+        say(f"skipped {skipped.path.name!r}: {skipped.reason}")
+    for note in discovery.notes:
+        say(note)
+
+
+def say_who_handed_in(attribution: Attribution, absentees: Sequence[str]) -> None:
+    """Prints on stderr the absentees of the class, and the submissions of nobody on the roster."""
+    people = attribution.people
+    if len(attribution.strangers) == len(attribution.entries):
+        say(
+            f"roster: no submission is known to be by one of its {people} people. Does it have a "
+            "column with the names or ids of the submissions?"
+        )
+        return
+    say(f"roster: {people - len(absentees)} of {people} people handed in")
+    if absentees:
+        say(f"handed in nothing: {'; '.join(absentees)}")
+    if attribution.strangers:
+        say(f"by nobody on the roster: {', '.join(attribution.strangers)}")
+    for note in attribution.notes:
+        say(note)

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
 from grader.core.verdict import GradeStatus
-from grader.reports.class_table import print_summary
 from grader.reports.pages.changes import Changes
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import Report, write_report
 from grader.reports.suite_quality import in_words, print_tolerances, spreads
+from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.decision import BadDecisions
 from grader.results.decisions.opening import open_settling

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import rich.progress
 from rich.console import Console
 from rich.table import Table
 
 from grader.cli.options import assignment_option, jobs_option
+from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.core.processes import processors
 
@@ -123,27 +122,20 @@ def _try(assignment_folder: Path, jobs: int, exercises: Sequence[str], seeds: in
     if unknown:
         known = ", ".join(assignment.points)
         raise click.UsageError(f"the assignment has no exercise {unknown[0]}: {known}")
-    with _shown("seeds" if seeds else "edits") as progress:
+    with ProgressBar("seeds" if seeds else "edits") as progress:
+
+        def advance(_: int, total: int) -> None:
+            progress.count("tried", "", total)
+
         if seeds:
-            found = steadiness(assignment, seeds, jobs, progress, exercises)
+            found = steadiness(assignment, seeds, jobs, advance, exercises)
             lines, holds = found.in_words(), found.holds
         else:
-            mutations = mutate(assignment, jobs, progress, exercises)
+            mutations = mutate(assignment, jobs, advance, exercises)
             lines, holds = in_words(mutations), mutations.holds
     for line in lines:
         click.echo(line)
     return 0 if holds else 1
-
-
-@contextlib.contextmanager
-def _shown(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows a progress bar on a terminal; provides the function that updates it."""
-    console = Console(stderr=True)
-    with rich.progress.Progress(
-        console=console, transient=True, disable=not console.is_terminal
-    ) as shown:
-        task = shown.add_task(what)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
 def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:

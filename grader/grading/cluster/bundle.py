@@ -30,7 +30,7 @@ from grader.grading.options import (
 )
 from grader.intake.copying import PrivateCopy
 from grader.intake.entry import Entry
-from grader.intake.package import Bundle, SubmissionPackage
+from grader.intake.handed_in import Bundle, SubmissionPackage
 
 _LARGEST_REPLY = 64 << 20
 

@@ -46,7 +46,7 @@ from grader.grading.options import (
     Result,
 )
 from grader.intake.copying import CopyFailed
-from grader.intake.package import pack
+from grader.intake.handed_in import pack
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop

@@ -19,7 +19,7 @@ from grader.grading.coordinator import Coordinator
 from grader.grading.job.client import JobLost
 from grader.grading.options import ExplanationTask, require_isolation
 from grader.intake.copying import CopyFailed
-from grader.intake.package import unpack
+from grader.intake.handed_in import unpack
 
 # A killed batch closes no remote worker: after this time without a request, a remote worker ends
 # its jobs and removes the assignment by itself.

@@ -1,19 +1,21 @@
-"""Facts on a Python file, read without running the file, and the place of the adapters."""
+"""Facts on a program, read without running it: its adapters' place, the packages it imports."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from grader.core.names import is_adapter, several
-from grader.core.submission import Unreadable
+from grader.core.names import expects_absence, is_adapter, several
+from grader.core.submission import Submission, Unreadable
 from grader.intake.archives import ARCHIVES
 from grader.intake.limits import CopyLimits, name_as_written
-from grader.intake.open_folder import read_bounded
+from grader.intake.open_folder import is_file_at, is_folder_at, read_bounded
 from grader.intake.programs.notebook import Notebook, read_notebook, syntax_tree
 
 _LONGEST = 1 << 18  # bytes: a syntax tree can take a thousand times its source's memory
@@ -50,13 +52,10 @@ def read_facts(sources: Iterable[bytes]) -> SourceFacts:
         left -= len(source)
         tree = syntax_tree(source)
         adapters.update(_adapters(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                imports.update(_short(alias.name for alias in node.names))
-            elif isinstance(node, ast.ImportFrom) and node.level:
-                level = max(level, node.level)
-            elif isinstance(node, ast.ImportFrom):
-                imports.update(_imported_from(node.module or "", node.names))
+        for name, dots in (one for node in ast.walk(tree) for one in imported(node)):
+            level = max(level, dots)
+            if not dots and len(name) <= _LONGEST_NAME:
+                imports.add(name)
     return SourceFacts(level, frozenset(imports), frozenset(adapters))
 
 
@@ -70,14 +69,16 @@ def names_no_adapter(source: bytes) -> bool:
     return bool(syntax_tree(source).body)
 
 
-def _imported_from(module: str, names: Iterable[ast.alias]) -> Iterator[str]:
-    """Yields the names imported from a module; none if the module's name is too long."""
-    if len(module) <= _LONGEST_NAME:
-        yield from _short(f"{module}.{alias.name}" for alias in names)
+def imported(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yields the dotted names that a statement imports, each with the number of its leading dots.
 
-
-def _short(names: Iterable[str]) -> Iterator[str]:
-    return (name for name in names if len(name) <= _LONGEST_NAME)
+    Leaves out names from a module whose own name is too long.
+    """
+    module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+    if isinstance(node, ast.Import | ast.ImportFrom) and len(module) <= _LONGEST_NAME:
+        level = node.level if isinstance(node, ast.ImportFrom) else 0
+        for alias in node.names:
+            yield f"{module}.{alias.name}".removeprefix("."), level
 
 
 def _adapters(tree: ast.Module) -> set[str]:
@@ -134,15 +135,21 @@ def locate(top: Path, adapters: str, limits: CopyLimits) -> Located:
         if found:
             places = [PurePosixPath(file.relative_to(root)) for file in found]
             return _best([_read(root, place, limits) for place in places], adapters)
-    notebooks = list(_notebooks_with_adapters(root, limits))
+    notebooks = _with_adapters(root, "*.ipynb", limits)
     if len(notebooks) == 1:
         return notebooks[0]
-    renamed = [] if notebooks else _renamed(root, adapters, limits)
+    wanted = PurePosixPath(adapters)
+    renamed: list[Located] = []
+    if wanted.suffix == ".py" and not notebooks:
+        # Browsers and people rename a file that they save again: `adapters (1).py`.
+        alike = wanted.stem.casefold().removesuffix("s")
+        renamed = _with_adapters(root, str(wanted.with_name("*.py")), limits, alike)
+        # A folder may have that name.
+        renamed = [r for r in renamed if not (root / r.file).with_name(wanted.name).exists()]
     if len(renamed) == 1:
-        return _under_its_name(renamed[0], PurePosixPath(adapters).name)
+        return _under_its_name(renamed[0], wanted.name)
     if not notebooks and (alone := _only_python_file(root, limits)) is not None:
-        is_module = "." not in alone.file.stem
-        return alone if is_module else _under_its_name(alone, PurePosixPath(adapters).name)
+        return alone if "." not in alone.file.stem else _under_its_name(alone, wanted.name)
     kind, several_found = ("file", renamed) if renamed else ("notebook", notebooks)
     names = [str(one.file) for one in several_found]
     raise Unreadable(_nothing_found(root, adapters, kind, names))
@@ -159,10 +166,11 @@ def _tops(top: Path) -> Iterator[Path]:
 
 
 def _by_depth(root: Path) -> Iterator[list[Path]]:
-    """Yields the folders below the root, those one folder down first."""
+    """Yields the folders of each level, from the root down."""
     folders = [root]
-    while folders := [path for one in folders for path in sorted(one.iterdir()) if path.is_dir()]:
+    while folders:
         yield folders
+        folders = [path for one in folders for path in sorted(one.iterdir()) if path.is_dir()]
 
 
 def _read(root: Path, file: PurePosixPath, limits: CopyLimits) -> Located:
@@ -194,40 +202,17 @@ def _best(found: list[Located], adapters: str) -> Located:
     return replace(chosen, note=note)
 
 
-def _notebooks_with_adapters(root: Path, limits: CopyLimits) -> Iterator[Located]:
-    """Yields the readable notebooks that define adapters, from the level nearest to the top."""
-    found = False
-    for folders in ([root], *_by_depth(root)):
-        for path in (path for one in folders for path in sorted(one.glob("*.ipynb"))):
-            if not path.is_file():
-                continue
-            try:
-                located = _read(root, PurePosixPath(path.relative_to(root)), limits)
-            except Unreadable:
-                continue
-            if located.facts.adapters:
-                found = True
-                yield located
-        if found:
-            return
+def _with_adapters(root: Path, pattern: str, limits: CopyLimits, word: str = "") -> list[Located]:
+    """Returns the readable files with adapters that lie nearest to the top, and fit a pattern.
 
-
-def _renamed(root: Path, adapters: str, limits: CopyLimits) -> list[Located]:
-    """Returns the files with adapters, nearest to the top, that resemble `adapters` in their names.
-
-    Browsers and people rename a file that they save again: `adapters (1).py`, `Adapters_final.py`.
+    Their names have a `word` in them, whatever its case.
     """
-    wanted = PurePosixPath(adapters)
-    word = wanted.stem.casefold().removesuffix("s")
-    for folders in ([root], *_by_depth(root)) if wanted.suffix == ".py" else ():
-        files = [file for one in folders for file in sorted((one / wanted.parent).glob("*.py"))]
-        found = [
-            _read(root, PurePosixPath(file.relative_to(root)), limits)
-            for file in files
-            if word in file.stem.casefold()
-            and file.is_file()
-            and not file.with_name(wanted.name).exists()  # a folder of that name
-        ]
+    for folders in _by_depth(root):
+        found = []
+        for file in (file for one in folders for file in sorted(one.glob(pattern))):
+            if file.is_file() and word in file.stem.casefold():
+                with contextlib.suppress(Unreadable):
+                    found.append(_read(root, PurePosixPath(file.relative_to(root)), limits))
         if found := [one for one in found if one.facts.adapters]:
             return found
     return []
@@ -242,11 +227,8 @@ def _under_its_name(found: Located, name: str) -> Located:
 
 def _only_python_file(root: Path, limits: CopyLimits) -> Located | None:
     """Returns the only Python file, under any name, if it defines adapters."""
-    files = list(root.glob("*.py"))
-    if len(files) != 1 or any(path.is_dir() for path in root.iterdir()):
-        return None
-    located = _read(root, PurePosixPath(files[0].name), limits)
-    return located if located.facts.adapters else None
+    is_alone = len([*root.glob("*.py")]) == 1 and not any(path.is_dir() for path in root.iterdir())
+    return next(iter(_with_adapters(root, "*.py", limits)), None) if is_alone else None
 
 
 def _nothing_found(root: Path, adapters: str, kind: str, found: list[str]) -> str:
@@ -260,3 +242,79 @@ def _nothing_found(root: Path, adapters: str, kind: str, found: list[str]) -> st
     archives = sorted(name for name in there if name.lower().endswith(ARCHIVES))
     closed = f"; not opened: {several(archives)} (hand in the files themselves)" if archives else ""
     return f"there is no {adapters} in any folder of it; it holds {several(sorted(there))}{closed}"
+
+
+_MOST_FILES = 300
+_LONGEST_FILE = 1 << 17  # bytes
+_LONGEST_PACKAGE = 100
+# The worker gives stubs of these to notebooks; `google` is for Colab.
+_OF_NOTEBOOKS = ("IPython", "google")
+
+
+def read_needs(submission: Submission) -> frozenset[str]:
+    """Follows the imports of the submission's adapters from file to file; runs nothing.
+
+    All cells of a notebook count: its folder of cells is there only if the adapters run it.
+    A module is not needed if its absence is expected, or if only type checkers import it.
+    """
+    root = submission.root
+    folders = [root / path for path in submission.import_paths]
+    cells = sorted(root.rglob("*.ipynb/cell *"))
+    own = _own_names(root, folders) | set(_OF_NOTEBOOKS if cells else ())
+    waiting, seen = [*cells, root / submission.adapters], set[Path]()
+    imported: set[str] = set()
+    while waiting and len(seen) < _MOST_FILES:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        for name, level in _imports(file):
+            bases = [*file.parents][level - 1 : level] if level else folders
+            inside = [base for base in bases if base.is_relative_to(root)]
+            found = list(_files(inside, name.split(".")))
+            waiting += found
+            top = name.partition(".")[0]
+            if not (found or level or top in own or top in sys.stdlib_module_names):
+                imported.add(top)
+    return frozenset(name for name in imported if len(name) <= _LONGEST_PACKAGE)
+
+
+def _own_names(root: Path, folders: Sequence[Path]) -> set[str]:
+    """Returns the names of modules at the root, on the import paths, or one folder down."""
+    below = (path for path in root.iterdir() if path.is_dir())
+    there = [folder for folder in (root, *folders, *below) if folder.is_dir()]
+    return {path.stem for folder in there for path in folder.iterdir()}
+
+
+def _files(folders: Sequence[Path], parts: Sequence[str]) -> Iterator[Path]:
+    """Yields the files that run when a module is imported, including those of its packages."""
+    for place in folders:
+        for part in parts:
+            place = place / part
+            yield from filter(is_file_at, (place.with_suffix(".py"), place / "__init__.py"))
+            if not is_folder_at(place):  # names of any number may follow
+                break
+
+
+def _imports(file: Path) -> Iterator[tuple[str, int]]:
+    """Yields the dotted names that a file imports, each with the number of its leading dots."""
+    try:
+        source = read_bounded(file, _LONGEST_FILE)
+    except OSError:
+        return
+    waiting: list[ast.AST] = [syntax_tree(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from imported(node)
+        elif isinstance(node, ast.Try | ast.With) and expects_absence(node):
+            waiting += (one for one in ast.iter_child_nodes(node) if one not in node.body)
+        elif isinstance(node, ast.If) and any(map(_is_type_checking, ast.walk(node.test))):
+            is_negated = isinstance(node.test, ast.UnaryOp)
+            waiting += node.body if is_negated else node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return "TYPE_CHECKING" in (getattr(node, "id", ""), getattr(node, "attr", ""))

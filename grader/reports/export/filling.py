@@ -10,22 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import plain, points
-from grader.reports.export.scores import (
-    ClassScores,
-    Export,
-    Points,
-    Remark,
-    Score,
-    handed_in,
-)
-from grader.reports.export.sheet import (
-    Directory,
-    NoRow,
-    PersonRow,
-    Sheet,
-)
+from grader.reports.export.scores import ClassScores, Export, Remark, Score, handed_in
+from grader.reports.export.sheet import Directory, NoRow, PersonRow, Sheet
+from grader.results.decisions.settlement import Settlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +143,16 @@ class ColumnTarget:
             return False
         return not math.isclose(self.possible, self.ours)
 
-    def points(self, score: Score) -> Points | None:
-        """Returns the points of a score that belong in the column."""
-        return score.exercises.get(self.exercise) if self.exercise else score.total
+    def points(self, own: Settlement, is_scaled: bool) -> float | None:
+        """Returns the final points that belong in the column, scaled to its maximum if asked."""
+        got, worth = own.hundredths, own.worth
+        if self.exercise:
+            if self.exercise not in own.exercises:
+                return None
+            got, worth = own.by_exercise()[self.exercise], own.exercises[self.exercise].worth
+        if is_scaled and self.possible and worth:
+            return points_of(got) * self.possible / points_of(worth)
+        return points_of(got)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +203,7 @@ def fill(form: FillableSheet, scores: ClassScores, choices: Choices) -> Export:
             kept[_EXCUSED].append(row.label)
             for target in form.targets if form.excused else ():
                 form.sheet.put(row.number, target.column, form.excused or "")
-        elif score is not None and score.total is not None:
+        elif score is not None and score.settlement.has_points:
             left, above = _put(form, row.number, score, choices)
             kept[_LOCKED] += [f"{row.label}: excused from {title}" for title in left]
             kept[_ABOVE] += [f"{row.label}: {one}" for one in above]
@@ -233,11 +230,11 @@ def _put(
     """
     left, above = [], []
     for target in form.targets:
-        got = target.points(score)
+        got = target.points(score.settlement, choices.scale)
         if form.is_excused(row, target):
             left.append(target.title)
         elif got is not None:
-            number = points(got.scaled(target.possible if choices.scale else None))
+            number = points(got)
             if form.capped and target.possible and float(number) > target.possible:
                 above.append(f"{number} of {points(target.possible)}")
             else:

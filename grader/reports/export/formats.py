@@ -1,4 +1,4 @@
-"""The formats of an export by name, and the grader's own JSON and CSV.
+"""The formats of an export by name: the grader's own JSON and CSV, JUnit XML as pytest writes.
 
 In the CSV table, the `machine` column and the columns of changes add up exactly to the total. The
 exercises' columns add up exactly to the `machine` column.
@@ -10,16 +10,19 @@ import csv
 import dataclasses
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
+from grader.core.causes import Cause
 from grader.core.points import points_of
 from grader.core.submission import Author
-from grader.core.verdict import Grade, GradeStatus
+from grader.core.text import one_line, plain, points
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.reports.export.filling import Choices
 from grader.reports.export.gradebooks import fill_gradebook, fill_worksheet
-from grader.reports.export.junit import junit_xml
 from grader.reports.export.scores import (
     ClassScores,
     Export,
@@ -29,7 +32,7 @@ from grader.reports.export.scores import (
     remarks_on,
 )
 from grader.reports.export.sheet import Sheet, harmless
-from grader.reports.standing import standings
+from grader.reports.standing import causes_of, standings, title
 from grader.results.decisions.settlement import ChangeKind, PointsChange, Settlement, in_words
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
@@ -67,11 +70,13 @@ def _entry(grade: Grade, settlement: Settlement, known: bool) -> dict[str, Any]:
     complete = grade.is_complete
     if not complete:
         fields |= {"status": GradeStatus.NOT_GRADED, "score": None}
+    # After an exercise's own changes, and before those of the whole.
+    finals = {name: points_of(each.final) for name, each in settlement.exercises.items()}
     exercises = {
         each.exercise: {
             "score": each.score if complete else None,
             "max_score": each.max_score,
-            "final": _final(settlement, each.exercise),
+            "final": finals.get(each.exercise),
             "standing": each.standing,
             "words": each.words,
         }
@@ -98,18 +103,11 @@ def _change(change: PointsChange) -> dict[str, Any]:
     return fields
 
 
-def _final(settlement: Settlement, exercise: str) -> float | None:
-    """Returns an exercise's points after its own changes, without changes to the whole grade."""
-    found = settlement.exercises.get(exercise)
-    return None if found is None else points_of(found.final)
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
 _WHO = ("submission", "name", "id", "email", "status", "late", "machine")
-_TOTAL = ("total", "max")
 _TEXTS = ("what went wrong", "changes", "comments")
 _MAXIMA = "Points Possible"
 _EXCUSED = "excused"
@@ -125,54 +123,53 @@ def csv_table(scores: ClassScores, by_exercise: bool, absent_zero: bool) -> str:
     worth = scores.exercises if by_exercise else {}
     made = {change.kind for score in scores.scores for change in score.settlement.changes}
     kinds = [kind for kind in ChangeKind if kind in made]
+    columns = (*_WHO, *kinds, "total", "max", *worth, *_TEXTS)
     # Quote all text: in many European locales, spreadsheets split cells at `;`.
     text = io.StringIO(newline="")
-    table = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    table.writerow([*_WHO, *kinds, *_TOTAL, *map(harmless, worth), *_TEXTS])
+    table = csv.DictWriter(text, columns, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    table.writerow({name: harmless(name) for name in columns})
     top = _cell(scores.max_score)
-    blanks = [""] * len(kinds)
-    maxima = [_MAXIMA, *[""] * 5, top, *blanks, top, top]
-    table.writerow([*maxima, *map(_cell, worth.values()), *[""] * len(_TEXTS)])
+    maxima = {"submission": _MAXIMA, "machine": top, "total": top, "max": top}
+    table.writerow(maxima | {name: _cell(of) for name, of in worth.items()})
     for score in scores.scores:
-        people = (Author(),) if score.submission in scores.unsure else score.people
-        in_time = "" if score.submission in scores.untimed else "no"
-        late = "yes" if score.settlement.late else in_time
-        table.writerows(_rows(score, people, late, kinds, [*worth]))
+        row = _row(score, scores, kinds, worth)
+        for person in (Author(),) if score.submission in scores.unsure else score.people:
+            table.writerow(row | _known(person))
     for person in scores.absentees:
-        zero = absent_zero and person not in scores.excused
-        points: Cell = 0 if zero else ""
-        status = _EXCUSED if person in scores.excused else "absent"
-        who = ["", *map(harmless, dataclasses.astuple(person)), status, "", points]
-        total = [points, top if zero else "", *[points] * len(worth)]
-        why = harmless(scores.excused.get(person, ""))
-        table.writerow([*who, *blanks, *total, "nothing handed in", why, ""])
+        why = scores.excused.get(person)
+        zero: Cell = 0 if absent_zero and why is None else ""
+        row = {name: zero for name in ("machine", "total", *worth)}
+        row |= {"status": "absent" if why is None else _EXCUSED, "max": top if zero == 0 else ""}
+        texts = {"what went wrong": "nothing handed in", "changes": harmless(why or "")}
+        table.writerow(row | _known(person) | texts)
     return text.getvalue()
 
 
-def _rows(
-    score: Score,
-    people: Sequence[Author],
-    late: str,
-    kinds: Sequence[ChangeKind],
-    exercises: Sequence[str],
-) -> Iterator[list[Cell]]:
+def _row(
+    score: Score, scores: ClassScores, kinds: Sequence[ChangeKind], exercises: Iterable[str]
+) -> dict[str, Cell]:
+    """Returns the cells of a submission, without those of its people."""
     own = score.settlement
-    machine = None if own.machine is None else points_of(own.machine)
-    for person in people:
-        yield [
-            harmless(score.submission),
-            *map(harmless, dataclasses.astuple(person)),
-            _EXCUSED if own.excused else str(own.status),
-            late,
-            _cell(machine),
-            *(_of_kind(own, kind) for kind in kinds),
-            _cell(score.total.got if score.total else None),
-            _cell(score.total.of if score.total else None),
-            *(_of_the_machine(score, exercise) for exercise in exercises),
-            harmless(score.words),
-            harmless("; ".join(_changes(own))),
-            harmless("; ".join(own.comments)),
-        ]
+    made = {change.kind for change in own.changes}
+    in_time = "" if score.submission in scores.untimed else "no"
+    judged = {name: own.exercises[name].machine for name in exercises if name in own.exercises}
+    return {
+        "submission": harmless(score.submission),
+        "status": _EXCUSED if own.excused else str(own.status),
+        "late": "yes" if own.late else in_time,
+        "machine": _cell(None if own.machine is None else points_of(own.machine)),
+        **{kind: _cell(points_of(own.of_kind(kind))) for kind in kinds if kind in made},
+        "total": _cell(own.final),
+        "max": _cell(points_of(own.worth) if own.has_points else None),
+        **{name: _cell(points_of(machine)) for name, machine in judged.items()},
+        "what went wrong": harmless(score.words),
+        "changes": harmless("; ".join(_changes(own))),
+        "comments": harmless("; ".join(own.comments)),
+    }
+
+
+def _known(person: Author) -> dict[str, Cell]:
+    return {key: harmless(text) for key, text in dataclasses.asdict(person).items()}
 
 
 def _changes(own: Settlement) -> Iterator[str]:
@@ -181,16 +178,6 @@ def _changes(own: Settlement) -> Iterator[str]:
     told = {source for one in own.changes for source in one.source.split(", ")}
     if others := sorted((own.sources | {own.timed_by}) - told - {""}):
         yield f"see also {', '.join(others)}"
-
-
-def _of_kind(own: Settlement, kind: ChangeKind) -> Cell:
-    made = any(change.kind is kind for change in own.changes)
-    return _cell(points_of(own.of_kind(kind))) if made else ""
-
-
-def _of_the_machine(score: Score, exercise: str) -> Cell:
-    found = score.settlement.exercises.get(exercise)
-    return "" if found is None else _cell(points_of(found.machine))
 
 
 def _cell(points: float | None) -> Cell:
@@ -237,3 +224,137 @@ _FILLED = {
         "Moodle takes no file but its own: download the assignment's grading worksheet",
     ),
 }
+
+
+_ELEMENTS = {
+    Status.FAILED: "failure",
+    Status.MISSING: "failure",
+    Status.ERROR: "error",
+    Status.TIMEOUT: "error",
+    Status.CRASHED: "error",
+    Status.NOT_GRADED: "skipped",
+}
+_LONGEST_SUMMARY = 300
+
+
+def junit_xml(
+    suite_name: str,
+    grades: Iterable[Grade],
+    settle: Callable[[Grade], Sequence[Settlement]] = lambda _: (),
+) -> str:
+    """Returns the document; `suite_name` is the assignment's name.
+
+    A suite's properties hold the final points, which `settle` returns.
+    """
+    root = ET.Element("testsuites", {"name": plain(suite_name)})
+    root.extend(_suite(grade, settle(grade)) for grade in grades)
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _suite(grade: Grade, settled: Sequence[Settlement]) -> ET.Element:
+    found = {
+        (test.exercise, test.id): cause for cause in causes_of(grade.tests) for test in cause.tests
+    }
+    cases = [_case(verdict, found.get((verdict.exercise, verdict.id))) for verdict in grade.tests]
+    cases = cases or [*_case_without_tests(grade)]
+    outcomes = Counter(child.tag for case in cases for child in case)
+    suite = _element(
+        "testsuite",
+        name=grade.submission,
+        errors=str(outcomes["error"]),
+        failures=str(outcomes["failure"]),
+        skipped=str(outcomes["skipped"]),
+        tests=str(len(cases)),
+        time=_seconds(grade.duration_s),
+    )
+    properties = {"status": str(grade.status), "seed": str(grade.seed)}
+    if grade.is_complete:
+        properties |= {"score": points(grade.score), "max_score": points(grade.max_score)}
+    if grade.message:
+        properties["message"] = grade.message
+    if any(own.final is not None for own in settled):
+        properties["possible"] = points(points_of(settled[0].worth))
+    if any(own.changes or own.excused for own in settled):
+        finals = ["excused" if own.final is None else points(own.final) for own in settled]
+        properties["final"] = " or ".join(dict.fromkeys(finals))
+    suite.append(_properties(properties))
+    suite.extend(cases)
+    return suite
+
+
+def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
+    """Returns a test case with all that is known of the test: readers may look at one case only."""
+    case = _element(
+        "testcase",
+        classname=verdict.exercise,
+        name=verdict.id,
+        time=_seconds(verdict.duration_s),
+    )
+    properties = {
+        "aspect": str(verdict.aspect),
+        "visibility": str(verdict.visibility),
+        "max_score": points(verdict.max_score),
+    }
+    if verdict.status is not Status.NOT_GRADED:
+        properties["score"] = points(verdict.score)
+    case.append(_properties(properties))
+    if cause is not None:
+        summary = title(cause, _LONGEST_SUMMARY) if cause.id else verdict.message
+        told = "\n".join(_cause_text(verdict, cause))
+        case.append(_outcome(_ELEMENTS[verdict.status], verdict.status, summary, told))
+    elif verdict.message:
+        note = ET.SubElement(case, "system-out")
+        note.text = plain(verdict.message)
+    return case
+
+
+def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
+    """Yields a case for an ungraded submission: an empty suite would look as if all were right."""
+    if grade.status is GradeStatus.GRADED:
+        return
+    case = _element("testcase", classname="submission", name=grade.submission, time="0.000")
+    tag = "error" if grade.status is GradeStatus.UNREADABLE else "skipped"
+    case.append(_outcome(tag, grade.status, grade.message, grade.message))
+    yield case
+
+
+def _outcome(
+    tag: str, status: Status | GradeStatus, summary: str | None, told: str | None
+) -> ET.Element:
+    said = one_line(summary or "", _LONGEST_SUMMARY) or str(status).replace("_", " ")
+    element = _element(tag, type=str(status), message=said)
+    element.text = plain(told) if told else None
+    return element
+
+
+def _cause_text(verdict: Verdict, cause: Cause) -> Iterator[str]:
+    if verdict.message:
+        yield verdict.message
+    if where := verdict.where:
+        yield f"at {where.file}:{where.line}" + (f": {where.step}" * bool(where.step))
+    if cause.mistake is not None:
+        yield title(cause, _LONGEST_SUMMARY)
+        yield f"Hint: {cause.hint}"
+    elif verdict.diagnosis is not None:
+        yield f"{verdict.diagnosis.explanation} [{verdict.diagnosis.mistake}]"
+        yield f"Hint: {verdict.diagnosis.hint}"
+    if cause.exercises[0] != verdict.exercise:
+        yield f"The same cause as in {cause.exercises[0]}."
+
+
+def _properties(values: Mapping[str, str]) -> ET.Element:
+    properties = ET.Element("properties")
+    for name, value in values.items():
+        properties.append(_element("property", name=name, value=value))
+    return properties
+
+
+def _element(tag: str, **attributes: str) -> ET.Element:
+    """Returns an element, its attributes without control characters: XML has no escape for them."""
+    return ET.Element(tag, {name: plain(value) for name, value in attributes.items()})
+
+
+def _seconds(duration: float) -> str:
+    return f"{duration:.3f}"

@@ -24,18 +24,6 @@ from grader.results.results import Results
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
-    """The points that a person got, and the maximum."""
-
-    got: float
-    of: float
-
-    def scaled(self, of: float | None) -> float:
-        """Returns the points scaled to the maximum `of`; unscaled if a maximum is None or 0."""
-        return self.got * of / self.of if of and self.of else self.got
-
-
-@dataclass(frozen=True, slots=True)
 class Score:
     """The points of some people for a submission; an incomplete grade has no points.
 
@@ -55,22 +43,6 @@ class Score:
     def people(self) -> tuple[Author, ...]:
         """Returns the people who get the points; if unknown, one named like the submission."""
         return self.settlement.people
-
-    @property
-    def total(self) -> Points | None:
-        """Returns the final points; None if there are none."""
-        final = self.settlement.final
-        return None if final is None else Points(final, points_of(self.settlement.worth))
-
-    @property
-    def exercises(self) -> dict[str, Points]:
-        """Returns the final points in parts that add up to the total."""
-        if not self.settlement.has_points:
-            return {}
-        return {
-            name: Points(points_of(part), points_of(self.settlement.exercises[name].worth))
-            for name, part in self.settlement.by_exercise().items()
-        }
 
     @property
     def feedback(self) -> str:
@@ -98,7 +70,8 @@ class ClassScores:
     @property
     def max_score(self) -> float | None:
         """Returns the maximum points of the assignment; None if no submission has points."""
-        return max((score.total.of for score in self.scores if score.total), default=None)
+        settled = [score.settlement for score in self.scores]
+        return max((points_of(own.worth) for own in settled if own.has_points), default=None)
 
     @property
     def exercises(self) -> dict[str, float]:
@@ -154,7 +127,7 @@ class Export:
 def remarks_on(scores: ClassScores, absent_zero: bool) -> tuple[Remark, ...]:
     """Returns the remarks on a class that hold in every format."""
     absent = [described(person) for person in scores.absentees if person not in scores.excused]
-    suites = {score.suite for score in scores.scores if score.total}
+    suites = {score.suite for score in scores.scores if score.settlement.has_points}
     remarks = (
         Remark(
             "submissions of an uncertain author: type `grader decide RESULTS whose SUBMISSION "
@@ -165,7 +138,7 @@ def remarks_on(scores: ClassScores, absent_zero: bool) -> tuple[Remark, ...]:
         Remark(
             "not graded, by no fault of the submissions, and without points here "
             "(run `grader batch` again)",
-            _told(scores, lambda one: None if one.total or one.settlement.excused else one.words),
+            _told(scores, lambda one: None if _is_settled(one.settlement) else one.words),
             lost=True,
         ),
         Remark(
@@ -186,6 +159,10 @@ def remarks_on(scores: ClassScores, absent_zero: bool) -> tuple[Remark, ...]:
         mixed = f"these grades are of {len(suites)} versions of the tests"
         said.append(Remark(f"{mixed}: run `grader batch` again before you hand them on"))
     return tuple(said)
+
+
+def _is_settled(own: Settlement) -> bool:
+    return own.has_points or own.excused
 
 
 def _told(scores: ClassScores, what: Callable[[Score], str | None]) -> tuple[str, ...]:

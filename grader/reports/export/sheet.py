@@ -158,17 +158,15 @@ class Directory:
 
     def __init__(self, rows: Iterable[PersonRow]) -> None:
         self._rows = {row.number: row for row in rows}
-        depth = max((len(row.keys) for row in self._rows.values()), default=0)
-        self._by_key: list[dict[str, set[int]]] = [defaultdict(set) for _ in range(depth)]
-        self._by_name: dict[str, set[int]] = defaultdict(set)
-        self._by_group: dict[str, set[int]] = defaultdict(set)
+        self._depth = max((len(row.keys) for row in self._rows.values()), default=0)
+        # The numbers of rows by each kind of identifier; an id's kind is its place among the keys.
+        self._found: dict[tuple[int | str, str], set[int]] = defaultdict(set)
         for row in self._rows.values():
-            for index, key in zip(self._by_key, row.keys, strict=False):
-                index[normalised(key)].add(row.number)
-            for form in (form for name in row.names for form in _forms(name)):
-                self._by_name[form].add(row.number)
-            for group in row.groups:
-                self._by_group[normalised(group)].add(row.number)
+            keys: list[tuple[int | str, str]] = [*enumerate(map(normalised, row.keys))]
+            keys += [("name", form) for name in row.names for form in _forms(name)]
+            keys += [("group", normalised(group)) for group in row.groups]
+            for key in keys:
+                self._found[key].add(row.number)
 
     def rows_of(self, person: Author) -> tuple[list[PersonRow], bool]:
         """Returns the person's row; the rows of its members if the person is a group.
@@ -178,13 +176,10 @@ class Directory:
         Raises:
             NoRow: if there is no row, or the right one is uncertain.
         """
-        by_id = self._with_key(person.id, person.name)
-        is_exact = bool(by_id)
-        if not (person.id or person.email):
-            by_id = self._with_key(person.name)
-            is_exact = bool(by_id)
+        is_only_named = not (person.id or person.email)
+        key = (person.name,) if is_only_named else (person.id, person.name)
         witnesses = {
-            "id": by_id,
+            "id": self._with_key(*key),
             "e-mail address": self._with_key(person.email),
             "name": self._named(person.name),
         }
@@ -194,9 +189,9 @@ class Directory:
             is_addressed = "@" in person.email and any("@" in key for key in row.keys)
             if "e-mail address" not in found and is_addressed:
                 raise NoRow("the e-mail address is not the one of that row")
-            return [row], is_exact or "e-mail address" in found
+            return [row], not found.keys().isdisjoint(("id", "e-mail address"))
         group = normalised(person.name)
-        members = self._by_group.get(group, set()) if group else set()
+        members = self._found.get(("group", group)) if group else None
         if not members:
             raise NoRow
         return [self._rows[number] for number in sorted(members)], False
@@ -207,8 +202,8 @@ class Directory:
         A platform's own numbers are small, so that numbers of rosters and groups equal them by
         chance. For these numbers, the names, if there is one, must also have a word in common.
         """
-        for depth, index in enumerate(self._by_key if normalised(key) else ()):
-            rows = index.get(normalised(key), set())
+        for depth in range(self._depth if normalised(key) else 0):
+            rows = self._found.get((depth, normalised(key)), set())
             if depth == 0:
                 rows = {number for number in rows if _alike(name, self._rows[number].names)}
             if rows:
@@ -216,7 +211,7 @@ class Directory:
         return set()
 
     def _named(self, name: str) -> set[int]:
-        return {number for form in _forms(name) for number in self._by_name.get(form, ())}
+        return {number for form in _forms(name) for number in self._found.get(("name", form), ())}
 
 
 def _agreed(witnesses: Mapping[str, set[int]]) -> int:

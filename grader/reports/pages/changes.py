@@ -10,7 +10,7 @@ from operator import attrgetter
 from grader.core.points import total
 from grader.core.text import first_line, one_line, points, quantity
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.class_data import Graded
 from grader.reports.pages.rendering import assets, render
 from grader.reports.single import credited_tests
 

@@ -1,25 +1,152 @@
-"""The data of a class's page: its submissions, counts, and columns for the page's script."""
+"""The data of pages: of a grade, of a class's problems and submissions, of the page's script."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from grader.core.causes import Cause, FailedTest, without_numbers
 from grader.core.explanation import lack_in_words
-from grader.core.points import points_of
+from grader.core.points import OF_THE_VALUES, TAKEN_OFF, points_of
 from grader.core.submission import Author
-from grader.core.text import one_line
-from grader.core.verdict import GradeStatus, Status, Verdict, name_of_test
-from grader.reports.pages.graded import Graded, ProblemCount, ProblemCounts
-from grader.reports.standing import Standing
+from grader.core.text import one_line, plain
+from grader.core.verdict import Grade, GradeStatus, Status, Verdict, by_exercise, name_of_test
+from grader.reports.pages.rendering import page_name
+from grader.reports.single import credited_tests, without
+from grader.reports.standing import (
+    ExerciseStanding,
+    Standing,
+    causes_of,
+    complaint,
+    notes,
+    phrases,
+    standings,
+)
 from grader.reports.suite_quality import ExerciseTests, add_outcomes
-from grader.reports.summary import author_in_words
 from grader.results.decisions.settlement import Settlement, in_words
 
-_NOT_FAILED = (Status.PASSED, Status.NOT_GRADED)
+_SHORT = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A grade with its page's file name, its standings, its causes, and these in words.
+
+    `tests` are the verdicts of each exercise. Their scores and the costs of causes include the
+    points that exercises get back. `phrases` are the first causes in words, and `short` is the very
+    first one.
+    """
+
+    grade: Grade
+    page: str
+    tests: Mapping[str, Sequence[Verdict]]
+    exercises: Sequence[ExerciseStanding]
+    causes: Sequence[Cause]
+    phrases: Sequence[str]
+    short: str
+
+    @classmethod
+    def of(cls, grade: Grade) -> Graded:
+        """Returns a grade with the data that a page shows."""
+        exercises = standings(grade)
+        credited = credited_tests(grade)
+        tests, causes = by_exercise(credited), causes_of(credited, grade.carried)
+        said, short = phrases(grade, causes), complaint(grade, _SHORT, causes)
+        return cls(grade, page_name(grade), tests, exercises, causes, said, short)
+
+    def after_decisions(self, settled: Settlement) -> Graded:
+        """Returns the grade without the costs in exercises whose points a decision changed."""
+        decided = settled.decided
+        causes = [
+            replace(cause, tests=tuple(_costing(test, decided) for test in cause.tests))
+            for cause in self.causes
+        ]
+        tests = {
+            name: [_without_cost(test) if name in decided else test for test in own]
+            for name, own in self.tests.items()
+        }
+        return replace(self, causes=causes, tests=tests)
+
+
+def _costing(test: FailedTest, decided: Set[str]) -> FailedTest:
+    return replace(test, lost=0.0) if test.exercise in decided else test
+
+
+def _without_cost(test: Verdict) -> Verdict:
+    return test._replace(message=without(test.message, OF_THE_VALUES, TAKEN_OFF))
+
+
+_LONGEST = 300
+# A submission can raise any exception: further kinds are left out.
+_MOST = 60
+
+
+@dataclass(slots=True)
+class ProblemCount:
+    """One kind of problem: its words, the exercises that have it, and the submissions.
+
+    `who` are the submissions' places in the class. A known mistake has an explanation and a hint.
+    """
+
+    words: str
+    explanation: str = ""
+    hint: str = ""
+    exercises: Counter[str] = field(default_factory=Counter)
+    who: list[int] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """Returns the kind in a list of choices: the sentence, followed by the id."""
+        return (
+            f"{one_line(self.explanation, 80)} [{self.words}]" if self.explanation else self.words
+        )
+
+    def add(self, place: int, exercises: Iterable[str]) -> None:
+        """Adds a submission once, with its exercises that have the problem."""
+        if place not in self.who[-1:]:
+            self.who.append(place)
+        self.exercises.update([*exercises])
+
+
+@dataclass(slots=True)
+class ProblemCounts:
+    """The counts of known mistakes, of other problems, and of remarks on passed tests."""
+
+    mistakes: dict[str, ProblemCount] = field(default_factory=dict)
+    others: dict[str, ProblemCount] = field(default_factory=dict)
+    remarks: dict[str, ProblemCount] = field(default_factory=dict)
+
+    def add(self, place: int, graded: Graded) -> None:
+        """Adds a graded submission."""
+        for cause in graded.causes:
+            for exercise in cause.exercises:
+                # The root's mistake, if the exercise has none of its own.
+                known = cause.mistake_of(exercise) or cause.mistake
+                if known is not None:
+                    kind, name = self.mistakes, one_line(known.mistake)
+                    told = ProblemCount(name, plain(known.explanation), plain(known.hint))
+                elif cause.shown.status is Status.MISSING:
+                    kind, name, told = self.others, "missing", ProblemCount("missing")
+                else:
+                    told = ProblemCount(one_line(cause.sentence, _LONGEST))
+                    kind, name = self.others, without_numbers(told.words)
+                kind.setdefault(name, told).add(place, [exercise])
+        for note, verdicts in notes(graded.grade.tests).items():
+            if not note.endswith(OF_THE_VALUES):  # wrong values are already counted
+                kind = self.others if note.endswith(TAKEN_OFF) else self.remarks
+                words = one_line(note, _LONGEST)
+                noted = dict.fromkeys(verdict.exercise for verdict in verdicts)
+                kind.setdefault(words, ProblemCount(words)).add(place, noted)
+
+
+def ranked(kinds: Iterable[ProblemCount]) -> list[ProblemCount]:
+    """Returns the kinds that most submissions share."""
+    return sorted(kinds, key=lambda kind: (-len(kind.who), kind.words))[:_MOST]
+
+
 # The words of a page for standings; every other standing is "wrong".
 _STANDINGS = {Standing.FULL: "right", Standing.PARTIAL: "half", Standing.MISSING: "missing"}
 _LONGEST_NAME = 80
@@ -44,16 +171,6 @@ class ExerciseCount:
     def mean(self) -> float:
         """Returns the mean of the points."""
         return statistics.fmean(self.scores) if self.scores else 0.0
-
-    def add(self, standing: Standing) -> None:
-        """Adds the standing of a readable submission; ignores an ungraded one."""
-        if standing is not Standing.NOT_GRADED:
-            self.standings[_STANDINGS.get(standing, "wrong")] += 1
-
-    def add_score(self, score: float, max_score: float) -> None:
-        """Adds the final points of a submission that counts."""
-        self.scores.append(score)
-        self.max_score = max(self.max_score, max_score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +237,6 @@ class ClassData:
     counts: ProblemCounts = field(default_factory=ProblemCounts)
     notes: list[tuple[int, str]] = field(default_factory=list)
     suite: dict[str, ExerciseTests] = field(default_factory=dict)
-    _tests: dict[str, Verdict] = field(default_factory=dict)
-    _failing: Counter[str] = field(default_factory=Counter)
 
     def add(self, graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> None:
         """Adds a submission, with the settlements of its people."""
@@ -138,19 +253,15 @@ class ClassData:
             count = self.exercises.setdefault(name, ExerciseCount(name))
             if grade.status is GradeStatus.UNREADABLE:
                 count.standings["unreadable"] += 1
-            else:
-                count.add(each.standing)
+            elif each.standing is not Standing.NOT_GRADED:
+                count.standings[_STANDINGS.get(each.standing, "wrong")] += 1
             if own and each.exercise in final:
                 counted = own.exercises[each.exercise]
-                count.add_score(points_of(final[each.exercise]), points_of(counted.worth))
+                count.scores.append(points_of(final[each.exercise]))
+                count.max_score = max(count.max_score, points_of(counted.worth))
                 count.apart = counted.apart
         if grade.status is GradeStatus.GRADED:
             self.counts.add(place, graded)
-        for test in grade.tests:
-            self._tests.setdefault(test.id, test)
-            # A submission that was not graded, or not read, fails no test.
-            if grade.status is not GradeStatus.UNREADABLE and test.status not in _NOT_FAILED:
-                self._failing[test.id] += 1
         add_outcomes(self.suite, grade)
 
     @property
@@ -177,19 +288,18 @@ class ClassData:
         }
 
     def failed_tests(self) -> list[tuple[str, str, int]]:
-        """Returns each failed test: its exercise, its name, and how many submissions fail it."""
-        order = {name: number for number, name in enumerate(self.exercises)}
-        tests = [one for one in self._tests.values() if self._failing[one.id]]
-        tests.sort(key=lambda one: order[one_line(one.exercise)])
+        """Returns each failed test: its exercise, its name, and how many who tried it fail it."""
         return [
-            (one_line(one.exercise), one_line(name_of_test(one.id), 160), self._failing[one.id])
-            for one in tests
+            (one_line(own.name), one_line(name_of_test(test), 160), number)
+            for own in self.suite.values()
+            for test, number in own.failed.items()
+            if number
         ]
 
 
 def _entry(graded: Graded, authors: Sequence[Author], settled: Sequence[Settlement]) -> ClassEntry:
     grade = graded.grade
-    people = ", ".join(map(author_in_words, authors))
+    people = ", ".join(one_line(author.called) for author in authors)
     counted = [one for one in settled if not one.excused] or settled
     own = counted[0] if counted else None
     final = grade.score if own is None or own.final is None else own.final

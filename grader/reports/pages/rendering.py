@@ -93,6 +93,11 @@ def _refuse_foreign(folder: Path, marked: Path, mark: bytes, what: str) -> None:
     )
 
 
+def write_page(file: Path, content: str) -> None:
+    """Writes a page into a file."""
+    file.write_text(content, encoding="utf-8", newline="\n")
+
+
 _POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; "
     "base-uri 'none'; form-action 'none'"

@@ -1,42 +1,207 @@
 """The report: a folder of pages, written whole or not at all, and the page of the class in it.
 
-The page of the class is for instructors only.
+The page of the class, with the open decisions, is for instructors only.
 """
 
 from __future__ import annotations
 
 import datetime
 import statistics
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.core.points import hundredths
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
+from grader.explain.mistakes.clusters import AnswerCluster, clusters_of, read_names
 from grader.reports.package_needs import missing_in_words
 from grader.reports.pages.changes import Changes, changes_page
-from grader.reports.pages.class_data import ClassData
-from grader.reports.pages.graded import Graded, ranked
-from grader.reports.pages.open_decisions import (
-    OpenDecision,
-    by_words,
-    open_decisions,
-    unnamed_clusters,
-)
-from grader.reports.pages.rendering import (
-    INDEX,
-    as_json,
-    assets,
-    render,
-    whole_folder,
-)
+from grader.reports.pages.class_data import ClassData, ClassEntry, Graded, ranked
+from grader.reports.pages.rendering import INDEX, as_json, assets, render, whole_folder, write_page
 from grader.reports.pages.submission_page import submission_page
-from grader.reports.summary import absent_in_words
+from grader.reports.suite_quality import complaints
+from grader.reports.summary import AT_LEAST, absent_in_words, name_of, suspected
 from grader.results.decisions.opening import open_settling
+from grader.results.decisions.settlement import RULE
 from grader.results.decisions.settling import Settling
 from grader.results.results import Results
+
+
+def unnamed_clusters(results: Results) -> list[AnswerCluster]:
+    """Returns the clusters with two members or more and without a name, the largest first.
+
+    Raises:
+        BadNames: if the instructor's names of mistakes cannot be read.
+        StoreError: if the results cannot be read.
+    """
+    names = read_names(results.folder)
+    return [
+        one
+        for one in clusters_of(results.wrong_answers())
+        if len(one.members) >= AT_LEAST and name_of(one, names) is None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDecision:
+    """A decision to take: its title, advice, and the submissions concerned, with a few words.
+
+    `key` is for the page's own links. An `alarm` means that the points of a person are unknown.
+    `lines` belong to no submission; in a terminal the command `shown_by` prints them.
+    """
+
+    key: str
+    title: str
+    advice: str
+    about: tuple[tuple[ClassEntry, str], ...] = ()
+    command: str = ""
+    alarm: bool = False
+    lines: tuple[str, ...] = ()
+    shown_by: str = ""
+
+    @property
+    def in_short(self) -> tuple[str, str]:
+        """Returns the count and the title, and the command to type next or ""."""
+        return f"{self.count} {self.title}", self.shown_by or self.command
+
+    @property
+    def by_words(self) -> dict[str, list[ClassEntry]]:
+        """Returns each text about submissions, with the submissions that it is about."""
+        return by_words(self.about)
+
+    @property
+    def count(self) -> int:
+        """Returns the number of submissions or lines to decide about."""
+        return len(self.about) or len(self.lines)
+
+
+def by_words(told: Iterable[tuple[ClassEntry, str]]) -> dict[str, list[ClassEntry]]:
+    """Returns each text once, with the entries that it is about."""
+    found: dict[str, list[ClassEntry]] = {}
+    for entry, words in told:
+        found.setdefault(words, []).append(entry)
+    return found
+
+
+def open_decisions(
+    found: ClassData, settling: Settling, clusters: Sequence[AnswerCluster] = ()
+) -> list[OpenDecision]:
+    """Returns the open decisions, the most urgent first; `clusters` have no name yet."""
+    return [one for one in _every_decision(found, settling, clusters) if one.count]
+
+
+def _every_decision(
+    found: ClassData, settling: Settling, clusters: Sequence[AnswerCluster]
+) -> Iterator[OpenDecision]:
+    yield OpenDecision(
+        "not-graded",
+        "NOT GRADED",
+        "This is not the submissions' fault, and costs nobody points: run the same "
+        "command again to grade what is left.",
+        _with_status(found, GradeStatus.NOT_GRADED),
+        alarm=True,
+    )
+    yield OpenDecision(
+        "contested",
+        "that share an author with another",
+        "Exports leave all of them out until you say which one counts.",
+        tuple(_contested(found)),
+        "grader decide RESULTS taken-instead PERSON SUBMISSION",
+    )
+    by_name = {entry.submission: entry for entry in found.entries}
+    yield OpenDecision(
+        "unsure",
+        "of an uncertain author",
+        "Exports give nobody their points: say whose they are, or fix the roster and run the batch "
+        "again.",
+        tuple(
+            (by_name[name], one_line(why, 300))
+            for name, why in settling.unsure.items()
+            if name in by_name
+        ),
+        "grader decide RESULTS whose SUBMISSION PERSON",
+    )
+    rule = settling.rule
+    to_do = "say when they handed in" if rule else f"write the rule, {RULE}, and give the times"
+    yield OpenDecision(
+        "late",
+        "late, and no time says by how much" if rule else "late, and nothing says what that costs",
+        f"Nothing is taken off until you {to_do}, or give them more time.",
+        tuple((entry, entry.undecided) for entry in found.entries if entry.undecided),
+        "grader decide RESULTS times FILE.csv",
+    )
+    yield OpenDecision(
+        "untimed",
+        "without a time, although there is a late rule",
+        "They count as handed in on time, and nothing is marked as late. If you know better, say "
+        "when they handed in.",
+        tuple((by_name[name], "no time is known") for name in settling.untimed if name in by_name),
+        "grader decide RESULTS times FILE.csv",
+    )
+    yield OpenDecision(
+        "unreadable",
+        "unreadable",
+        "None of these could be imported: their tests earn nothing, and count neither as wrong nor "
+        "as missing. Ask for another file, or decide what they get.",
+        tuple(
+            (entry, words)
+            for entry, words in _with_status(found, GradeStatus.UNREADABLE)
+            if not entry.is_settled
+        ),
+        "grader decide RESULTS points PERSON POINTS --reason …",
+    )
+    yield OpenDecision(
+        "weak",
+        ("exercise has" if len(lines := [*doubted(found)]) == 1 else "exercises have")
+        + " tests that may be faulty",
+        "Everyone fails them, or otherwise correct submissions do. If such a test is wrong, fix "
+        "it and run the batch again, or take it out.",
+        command="grader decide RESULTS taken-out TEST --reason …",
+        lines=tuple(lines),
+        shown_by="grader report RESULTS --details",
+    )
+    yield OpenDecision(
+        "groups",
+        ("group" if len(clusters) == 1 else "groups")
+        + " of students made the same unrecognised mistake",
+        "Name it, with one sentence and a hint: all members of the group read them.",
+        tuple(
+            (by_name[one.members[0]], f"and {len(one.members) - 1} more in {suspected(one, None)}")
+            for one in clusters
+        ),
+        "grader mistakes RESULTS",
+    )
+
+
+def doubted(found: ClassData) -> Iterator[str]:
+    """Yields the complaints about each exercise's tests, in one line, if there are some."""
+    for one in found.suite.values():
+        if said := [*complaints(one)]:
+            yield f"{one_line(one.name)}: {'; '.join(said)}"
+
+
+def _with_status(found: ClassData, status: GradeStatus) -> tuple[tuple[ClassEntry, str], ...]:
+    return tuple(
+        (entry, entry.words) for entry in found.entries if entry.status is status and entry.counts
+    )
+
+
+def _contested(found: ClassData) -> Iterator[tuple[ClassEntry, str]]:
+    """Yields the submissions of people who have several that count."""
+    own: dict[object, list[ClassEntry]] = defaultdict(list)
+    for entry in found.entries:
+        for key in entry.keys if entry.counts else ():
+            own[key].append(entry)
+    told: set[str] = set()
+    for entries in own.values():
+        for entry in entries if len(entries) > 1 else ():
+            if entry.submission not in told:
+                told.add(entry.submission)
+                others = ", ".join(o.name for o in entries if o is not entry)
+                yield entry, f"{entry.people}: also {others}"
+
 
 _STYLES = ("vendor/uPlot.min.css", "assets/page.css", "assets/class.css")
 _SCRIPTS = (
@@ -147,39 +312,27 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
         NotWritten: if `folder` holds anything but a report, or the disk refuses.
         StoreError: if results cannot be read.
     """
-    settling = open_settling(results)
-    with whole_folder(folder) as partial:
-        decisions, changes = _write(results, settling, partial, against)
-    return Report(folder / INDEX, decisions, changes)
-
-
-def _write(
-    results: Results,
-    settling: Settling,
-    folder: Path,
-    against: Results | None,
-) -> tuple[Sequence[tuple[str, str]], Changes | None]:
-    pages = folder / SUBMISSIONS
-    pages.mkdir()
-    names = results.submissions()
+    settling, names = open_settling(results), results.submissions()
     found, changes = ClassData(), Changes() if against else None
-    for first in range(0, len(names), _READ_AT_ONCE):
-        part = names[first : first + _READ_AT_ONCE]
-        earlier = {grade.submission: grade for grade in against.grades_of(part)} if against else {}
-        for grade in results.grades_of(part, whole=True):
-            name, graded = grade.submission, Graded.of(grade)
-            settled = settling.settle(grade)
-            content = submission_page(results.assignment, graded, grade.evidence, settled)
-            (pages / graded.page).write_text(content, encoding="utf-8", newline="\n")
-            found.add(graded, settling.handed_in.get(name, ()), settled)
-            if changes is not None:
-                changes.add(graded, earlier.get(name))
-    if changes is not None and against is not None:
-        still = frozenset(names)
-        changes.add_gone(name for name in against.submissions() if name not in still)
-        content = changes_page(results.assignment, changes)
-        (folder / CHANGES).write_text(content, encoding="utf-8", newline="\n")
-    decisions = open_decisions(found, settling, unnamed_clusters(results))
-    content = class_page(results, settling, found, decisions, bool(changes))
-    (folder / INDEX).write_text(content, encoding="utf-8", newline="\n")
-    return [one.in_short for one in decisions], changes
+    with whole_folder(folder) as partial:
+        pages = partial / SUBMISSIONS
+        pages.mkdir()
+        for first in range(0, len(names), _READ_AT_ONCE):
+            part = names[first : first + _READ_AT_ONCE]
+            earlier = {one.submission: one for one in against.grades_of(part)} if against else {}
+            for grade in results.grades_of(part, whole=True):
+                name, graded = grade.submission, Graded.of(grade)
+                settled = settling.settle(grade)
+                content = submission_page(results.assignment, graded, grade.evidence, settled)
+                write_page(pages / graded.page, content)
+                found.add(graded, settling.handed_in.get(name, ()), settled)
+                if changes is not None:
+                    changes.add(graded, earlier.get(name))
+        if changes is not None and against is not None:
+            still = frozenset(names)
+            changes.add_gone(name for name in against.submissions() if name not in still)
+            write_page(partial / CHANGES, changes_page(results.assignment, changes))
+        decisions = open_decisions(found, settling, unnamed_clusters(results))
+        content = class_page(results, settling, found, decisions, bool(changes))
+        write_page(partial / INDEX, content)
+    return Report(folder / INDEX, [one.in_short for one in decisions], changes)

@@ -21,7 +21,7 @@ from grader.core.evidence import Evidence, Excerpt, Picture
 from grader.core.explanation import lack_in_words
 from grader.core.text import one_line, plain, points
 from grader.core.verdict import Grade, GradeStatus, Status, Visibility, name_of_test
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.class_data import Graded
 from grader.reports.pages.rendering import as_json, assets, render
 from grader.reports.standing import cost, extent, message_below, notes_in_short, shortened
 from grader.results.decisions.settlement import Settlement

@@ -26,11 +26,7 @@ from grader.intake.entry import Entry
 from grader.intake.limits import DEFAULT_LIMITS, Bounds, is_clutter
 from grader.intake.process import copied, serve
 from grader.intake.programs.notebook import read_notebook, syntax_tree
-from grader.reports.similarity.sources import (
-    MOST_CHARACTERS,
-    MOST_FILES,
-    MOST_TOKENS,
-)
+from grader.reports.similarity.sources import MOST_CHARACTERS, MOST_FILES, MOST_TOKENS
 
 _OWN, _NUMBER, _STRING = "name", "0", "text"
 # Imported prefixes: `F.softmax`, `nn.functional.softmax` and `softmax` are the same token.

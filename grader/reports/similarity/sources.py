@@ -151,12 +151,14 @@ def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ra
     weight is the logarithm of its rarity, almost 0 if nearly all submissions have it.
     """
     without = [np.setdiff1d(found, given, assume_unique=True) for found in prints]
-    place = np.repeat(np.arange(len(prints)), [len(found) for found in without])
     every = np.concatenate([*without, np.empty(0, np.int64)])
-    known, column, counts = np.unique(every, return_inverse=True, return_counts=True)
-    weights = np.log((len(prints) + 1) / counts) if len(counts) else np.empty(0)
-    whole = np.bincount(place, weights[column], minlength=len(prints))
-    common = _in_common(place, column, counts, weights, own, len(prints))
+    known, counts = np.unique(every, return_counts=True)
+    weights, is_shared = np.log((len(prints) + 1) / counts), counts > 1
+    places = [np.searchsorted(known, found) for found in without]
+    whole = np.array([weights[place].sum() for place in places])
+    number = np.cumsum(is_shared) - 1
+    shared = [number[place[is_shared[place]]] for place in places]
+    common = _in_common(shared, weights[is_shared], own)
     smaller = np.minimum(whole[:own, None], whole[None, :])
     floor = _EVEN * float(np.median(whole[:own])) if own else 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -171,25 +173,19 @@ def ranked(prints: Sequence[Numbers], own: int, given: Numbers, most: int) -> Ra
     return Ranking(tuple(pairs), tuple(nearest.tolist()), frozenset(rare.tolist()))
 
 
-def _in_common(
-    place: Numbers, column: Numbers, counts: Numbers, weights: _Weights, own: int, count: int
-) -> _Weights:
-    """Returns the weight of common fingerprints, for each of the class's and each submission."""
-    shared = np.flatnonzero(counts > 1)
-    number = np.full(len(counts), -1)
-    number[shared] = np.arange(len(shared))
-    column = number[column]
-    kept = column >= 0
-    place, column = place[kept], column[kept]
-    order = np.argsort(column, kind="stable")
-    place, column = place[order], column[order]
-    roots = np.sqrt(weights[shared]).astype(np.float32)
-    common = np.zeros((own, count))
-    for first in range(0, len(shared), _COLUMNS):
-        begin, end = np.searchsorted(column, (first, first + _COLUMNS))
-        block = np.zeros((count, _COLUMNS), np.float32)
-        here = column[begin:end]
-        block[place[begin:end], here - first] = roots[here]
+def _in_common(shared: Sequence[Numbers], weights: _Weights, own: int) -> _Weights:
+    """Returns the weight of common fingerprints, for each of the class's and each submission.
+
+    `shared` are the places of each submission's fingerprints in `weights`.
+    """
+    common = np.zeros((own, len(shared)))
+    for first in range(0, len(weights), _COLUMNS):
+        roots = np.sqrt(weights[first : first + _COLUMNS]).astype(np.float32)
+        block = np.zeros((len(shared), len(roots)), np.float32)
+        for row, places in zip(block, shared, strict=True):
+            begin, end = np.searchsorted(places, (first, first + len(roots)))
+            here = places[begin:end] - first
+            row[here] = roots[here]
         common += block[:own] @ block.T
     return common
 
@@ -198,9 +194,5 @@ def _highest(similarity: _Weights, own: int, most: int) -> list[tuple[int, int, 
     once = similarity.copy()
     once[:, :own] = np.triu(once[:, :own])
     flat = once.ravel()
-    most = min(most, int((flat > 0).sum()))
-    if not most:
-        return []
-    chosen = np.argpartition(-flat, most - 1)[:most]
-    chosen = chosen[np.lexsort((chosen, -flat[chosen]))]
-    return [(*divmod(int(at), once.shape[1]), float(flat[at])) for at in chosen]
+    chosen = np.argsort(-flat, kind="stable")[:most]
+    return [(*divmod(int(at), once.shape[1]), float(flat[at])) for at in chosen if flat[at] > 0]

@@ -145,15 +145,6 @@ _FILE_HEAD = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedTable:
-    """The lines of one table: its first line (from 1), the line after its last, and its content."""
-
-    first: int
-    end: int
-    content: Mapping[str, Any]
-
-
 def read_decisions(file: Path) -> tuple[Decision, ...]:
     """Returns the decisions in a file; none if there is no such file.
 
@@ -163,20 +154,20 @@ def read_decisions(file: Path) -> tuple[Decision, ...]:
     decisions: list[Decision] = []
     wrong: list[str] = []
     lines = _lines(file)
-    for located in _tables(file, lines):
-        for kind, tables in located.content.items():
+    for first, _, content in _tables(file, lines):
+        for kind, tables in content.items():
             is_one = isinstance(tables, list) and [*map(type, tables)] == [dict]
             if not is_one:
                 wrong.append(
-                    f"{file.name}:{located.first}: {kind!r} stands in no decision: each begins "
+                    f"{file.name}:{first}: {kind!r} stands in no decision: each begins "
                     f"with a line such as [[{next(iter(FORMS))}]]"
                 )
                 continue
             for table in tables:
                 said = [*complaints(kind, table)]
-                wrong += [f"{file.name}:{located.first}: {what}" for what in said]
+                wrong += [f"{file.name}:{first}: {what}" for what in said]
                 if not said:
-                    decisions.append(decision_of(kind, table, file.name, located.first))
+                    decisions.append(decision_of(kind, table, file.name, first))
     refuse(wrong)
     return tuple(decisions)
 
@@ -221,13 +212,13 @@ def remove_decision(file: Path, line: int) -> None:
     file = Path(os.path.realpath(file))
     with _locked(file):
         lines = _lines(file)
-        table = next((one for one in _tables(file, lines) if one.first == line), None)
-        if table is None:
+        ends = {first: end for first, end, _ in _tables(file, lines)}
+        if line not in ends:
             raise BadDecisions(f"{file.name}:{line}: no decision begins here")
-        end = table.end
-        while end > table.first and lines[end - 2].lstrip()[:1] in ("", "#"):
+        end = ends[line]
+        while end > line and lines[end - 2].lstrip()[:1] in ("", "#"):
             end -= 1  # comments before the next decision belong to that
-        kept = [*lines[: table.first - 1], *lines[end - 1 :]]
+        kept = [*lines[: line - 1], *lines[end - 1 :]]
         _write(file, "\n".join(kept).rstrip() + "\n")
 
 
@@ -273,8 +264,10 @@ def _locked(file: Path) -> Iterator[None]:
         yield
 
 
-def _tables(file: Path, lines: list[str]) -> Iterator[LocatedTable]:
-    """Yields the tables of a file, each with its lines; text before the first header is one too.
+def _tables(file: Path, lines: list[str]) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """Yields each table's first line (from 1), the line after its last, and its content.
+
+    Text before the first header is a table too.
 
     A string of several lines may hold a line that looks like a header. A part that ends inside a
     string is not TOML, but a part that ends before a header is.
@@ -291,7 +284,7 @@ def _tables(file: Path, lines: list[str]) -> Iterator[LocatedTable]:
         except (ValueError, RecursionError) as error:  # a number or a nesting beyond all bounds
             raise BadDecisions(f"{file.name}:{first + 1}: this cannot be read: {error}") from error
         if content:
-            yield LocatedTable(first + 1, end + 1, content)
+            yield first + 1, end + 1, content
         first = end
 
 

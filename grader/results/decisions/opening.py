@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.core.assignment import NoAssignment, find_assignment
+from grader.core.files import refusing
 from grader.core.late_rule import LateRule, moment_in
 from grader.core.submission import EMAIL_COLUMNS, ID_COLUMNS, NAME_COLUMNS, Author
 from grader.core.text import table_text
@@ -83,10 +84,8 @@ def _whom(names: Sequence[str], known: ClassList) -> Whom | None:
 
 
 def _rows(file: Path) -> list[list[str]]:
-    try:
+    with refusing(BadDecisions, f"{file} cannot be read"):
         text = table_text(file.read_bytes())
-    except OSError as error:
-        raise BadDecisions(f"{file} cannot be read: {error.strerror}") from error
     if text is None:
         raise BadDecisions(f"{file} is not a CSV file in UTF-8: save it as CSV UTF-8")
     first = text.partition("\n")[0]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.preview import say_what_was_found, say_who_handed_in
+from grader.cli.commands.batch import say_what_was_found, say_who_handed_in
 from grader.intake.discovery import discover
 from grader.intake.entry import Author, Discovery, Entry, Skipped
 from grader.intake.people import Attribution

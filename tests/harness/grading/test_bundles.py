@@ -26,7 +26,7 @@ from grader.grading.cluster.bundle import (
 )
 from grader.grading.options import AnyTask, Explained, ExplanationTask, Options, Task
 from grader.intake.entry import Entry
-from grader.intake.package import SubmissionPackage
+from grader.intake.handed_in import SubmissionPackage
 from tests.harness.conftest import TINY, write_files
 from tests.harness.export_fixtures import a_grade, a_verdict
 

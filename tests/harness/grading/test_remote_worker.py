@@ -35,7 +35,7 @@ from grader.grading.options import (
     Task,
 )
 from grader.intake.entry import Entry
-from grader.intake.package import pack
+from grader.intake.handed_in import pack
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_grade
 from tests.harness.waiting import until

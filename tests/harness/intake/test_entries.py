@@ -9,8 +9,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.intake.copying import Admission
-from grader.intake.entry import Entry, Piece, names_of, normalised
-from grader.intake.graded_before import are_others
+from grader.intake.entry import Entry, Piece, are_others, names_of, normalised
 from grader.intake.limits import CopyLimits, FileAllowance
 
 pytestmark = pytest.mark.unit

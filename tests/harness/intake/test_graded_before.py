@@ -9,8 +9,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.grading.batch import GradesWouldBeLost
-from grader.intake.entry import Entry
-from grader.intake.graded_before import GradedBefore, of_another
+from grader.intake.entry import Entry, GradedBefore, of_another
 from grader.results.store import Store
 from tests.harness.intake_batches import Members, batch, laid_out
 

@@ -15,8 +15,7 @@ from grader.core.names import natural_order
 from grader.core.submission import Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry
-from grader.intake.handed_in import fingerprint
-from grader.intake.package import pack
+from grader.intake.handed_in import fingerprint, pack
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit
@@ -83,7 +82,7 @@ def test_a_file_that_the_disk_does_not_read_costs_no_points(tmp_path, monkeypatc
         taken_in(tmp_path / name, tmp_path)
 
 
-@pytest.mark.parametrize("place", ["handed_in.open_file", "package.chunks"])
+@pytest.mark.parametrize("place", ["handed_in.open_file", "handed_in.chunks"])
 def test_a_file_that_the_disk_does_not_read_is_not_sent_to_another_machine(
     tmp_path, monkeypatch, place
 ):

@@ -17,7 +17,7 @@ from grader.core.submission import Unreadable
 from grader.grading.cluster.bundle import RemoteRequest
 from grader.grading.options import Task
 from grader.intake.entry import Entry, Piece
-from grader.intake.package import SubmissionPackage, pack, unpack
+from grader.intake.handed_in import SubmissionPackage, pack, unpack
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.unit

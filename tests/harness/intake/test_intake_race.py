@@ -15,8 +15,7 @@ import pytest
 from grader.core.files import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.entry import Entry
-from grader.intake.handed_in import fingerprint
-from grader.intake.package import pack
+from grader.intake.handed_in import fingerprint, pack
 from grader.intake.process import take_in
 
 pytestmark = pytest.mark.process

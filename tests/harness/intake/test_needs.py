@@ -12,8 +12,8 @@ from grader.core.submission import Submission
 from grader.intake import client
 from grader.intake.client import survey
 from grader.intake.discovery import discover
-from grader.intake.programs import needs
-from grader.intake.programs.needs import read_needs
+from grader.intake.programs import source_facts
+from grader.intake.programs.source_facts import read_needs
 from tests.harness.conftest import write_files
 
 pytestmark = pytest.mark.unit
@@ -102,7 +102,7 @@ def test_an_import_of_thousands_of_names_is_not_looked_for_in_folders_that_are_n
 ) -> None:
     """Each name is a longer path, so that all of them took minutes."""
     looked: list[Path] = []
-    monkeypatch.setattr(needs, "is_file_at", lambda path: bool(looked.append(path)))
+    monkeypatch.setattr(source_facts, "is_file_at", lambda path: bool(looked.append(path)))
     assert imported(tmp_path, {"adapters.py": f"import {'a.' * 9_000}a"}) == {"a"}
     assert len(looked) == 2
 

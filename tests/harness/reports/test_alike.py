@@ -18,8 +18,7 @@ from grader.core.assignment import find_assignment
 from grader.core.submission import Unreadable
 from grader.core.text import Refusal
 from grader.intake.discovery import single
-from grader.reports.pages.similarity import write_alike
-from grader.reports.similarity.comparison import SimilarPairs, compare
+from grader.reports.similarity.comparison import SimilarPairs, compare, write_alike
 from grader.reports.similarity.process import tokens
 from grader.reports.similarity.sources import SourcesClient
 from grader.results.store import Store

@@ -8,8 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.reports.pages.similarity import pair_page, write_alike
-from grader.reports.similarity.comparison import Compared, SideBySide, SimilarPairs
+from grader.reports.similarity.comparison import (
+    Compared,
+    SideBySide,
+    SimilarPairs,
+    pair_page,
+    write_alike,
+)
 from grader.reports.similarity.sources import ComparedFile, ComparedSources, Pair
 
 pytestmark = pytest.mark.unit

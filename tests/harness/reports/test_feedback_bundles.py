@@ -27,7 +27,7 @@ from grader.intake.discovery import discover
 from grader.reports.feedback import write_feedback
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
-from grader.results.rows import People
+from grader.results.results import People
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict, scored
 from tests.harness.pages_fixtures import a_class

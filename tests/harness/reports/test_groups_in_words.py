@@ -15,13 +15,12 @@ from grader.core.submission import Author
 from grader.core.verdict import Diagnosis
 from grader.core.wire.values import Named, Value, as_tensor
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
-from grader.reports.class_table import print_summary
 from grader.reports.summary import (
-    author_in_words,
     case_in_words,
     heading,
     in_words,
     labelled,
+    print_summary,
 )
 from grader.results.decisions.opening import open_settling
 from grader.results.results import Results
@@ -155,7 +154,7 @@ def test_a_submission_is_labelled_with_its_people(authors: list[Author], label: 
 def test_a_person_is_called_by_name_address_or_id():
     """The first that is known."""
     people = Author("Ann", "7", "a@x.edu"), Author("", "7", "a@x.edu"), Author("", "7")
-    assert [*map(author_in_words, people)] == ["Ann", "a@x.edu", "7"]
+    assert [person.called for person in people] == ["Ann", "a@x.edu", "7"]
 
 
 def printed(results: Results) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from grader.core.verdict import Diagnosis, Grade, GradeStatus, Status, Verdict
 from grader.reports.pages.changes import Changes, changes_page
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.class_data import Graded
 from tests.harness.export_fixtures import a_grade, a_verdict, not_graded
 
 pytestmark = pytest.mark.unit

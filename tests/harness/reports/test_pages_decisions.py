@@ -17,9 +17,8 @@ from grader.core.verdict import (
     Status,
 )
 from grader.explain.mistakes.clusters import FILE, AnswerCluster, NamedMistake, write_file
-from grader.reports.pages.class_data import ClassData, ClassEntry
-from grader.reports.pages.graded import Graded
-from grader.reports.pages.open_decisions import open_decisions, unnamed_clusters
+from grader.reports.pages.class_data import ClassData, ClassEntry, Graded
+from grader.reports.pages.report import open_decisions, unnamed_clusters
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_settling, a_test
 

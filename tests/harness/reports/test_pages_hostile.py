@@ -11,7 +11,7 @@ from grader.core.submission import Author
 from grader.core.verdict import Grade, Status, Verdict, Visibility, Where
 from grader.reports.pages.rendering import as_json
 from grader.reports.pages.report import write_report
-from grader.results.rows import People
+from grader.results.results import People
 from grader.results.store import Store
 from tests.harness.ci_fixtures import CONTROLS, DIAGNOSIS, hostile_grade
 from tests.harness.export_fixtures import a_grade, a_verdict

@@ -10,7 +10,7 @@ from grader.core.submission import Author
 from grader.core.verdict import Grade, Status, Visibility, Where
 from grader.reports.pages.rendering import page_name
 from grader.reports.pages.report import write_report
-from grader.results.rows import People
+from grader.results.results import People
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_grade, a_verdict
 from tests.harness.pages_fixtures import (

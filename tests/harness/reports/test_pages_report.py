@@ -9,12 +9,12 @@ import pytest
 from grader.core.submission import Author
 from grader.core.verdict import Diagnosis, Grade
 from grader.reports.feedback import write_feedback
-from grader.reports.pages.graded import Graded, ProblemCounts, ranked
+from grader.reports.pages.class_data import Graded, ProblemCounts, ranked
 from grader.reports.pages.rendering import NotWritten
 from grader.reports.pages.report import write_report
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
-from grader.results.rows import People
+from grader.results.results import People
 from grader.results.store import Store
 from tests.harness.conftest import RIGHT, write_files
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, not_graded, scored

@@ -14,7 +14,7 @@ from grader.core.evidence import Evidence, Excerpt, Picture, StepSeen, StepWalk
 from grader.core.points import OF_THE_VALUES, WITH_VALUES
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict, Visibility, Where
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.class_data import Graded
 from grader.reports.pages.rendering import percent
 from grader.reports.pages.submission_page import submission_page
 from grader.results.decisions.settlement import (

@@ -20,9 +20,9 @@ from grader.core.verdict import (
     Verdict,
     Where,
 )
-from grader.reports.class_table import print_summary
 from grader.reports.single import print_grade
 from grader.reports.standing import complaint, complaints
+from grader.reports.summary import print_summary
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import Settling

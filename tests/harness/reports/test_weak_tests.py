@@ -10,9 +10,8 @@ import pytest
 from rich.console import Console
 
 from grader.core.verdict import Aspect, Grade, GradeStatus, Measurement, Status, Verdict, Visibility
-from grader.reports.pages.class_data import ClassData
-from grader.reports.pages.graded import Graded
-from grader.reports.pages.open_decisions import doubted
+from grader.reports.pages.class_data import ClassData, Graded
+from grader.reports.pages.report import doubted
 from grader.reports.suite_quality import (
     ExerciseTests,
     add_outcomes,

@@ -17,12 +17,11 @@ from grader.cli.command_line import cli
 from grader.core.evidence import Excerpt
 from grader.core.submission import Author
 from grader.core.verdict import Grade
-from grader.reports.pages.graded import Graded
+from grader.reports.pages.class_data import Graded
 from grader.results.anonymous import AnonymousResults, Mask, numbered
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import effects
-from grader.results.results import Results
-from grader.results.rows import People
+from grader.results.results import People, Results
 from grader.results.store import Store
 from tests.harness.pages_fixtures import a_class, a_submission, store_class, suite
 from tests.harness.storing import add

@@ -22,8 +22,7 @@ from grader.results.decisions.settlement import (
     lateness,
 )
 from grader.results.decisions.settling import effects
-from grader.results.results import Results
-from grader.results.rows import People
+from grader.results.results import People, Results
 from grader.results.store import Store
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, exported, not_graded
 from tests.harness.storing import add

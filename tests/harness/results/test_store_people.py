@@ -9,7 +9,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Grade, GradeStatus
-from grader.results.rows import People
+from grader.results.results import People
 from grader.results.store import Store
 from tests.harness.storing import add
 

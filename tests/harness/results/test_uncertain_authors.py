@@ -11,15 +11,14 @@ import pytest
 from rich.console import Console
 
 from grader.core.submission import Author
-from grader.reports.class_table import print_summary
 from grader.reports.feedback import write_feedback
 from grader.reports.pages.report import write_report
+from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
 from grader.results.decisions.file import append_decision
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settling import effects
-from grader.results.results import Results
-from grader.results.rows import People
+from grader.results.results import People, Results
 from grader.results.store import Store
 from tests.harness.export_fixtures import exported, scored
 from tests.harness.storing import add
