@@ -61,7 +61,7 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
 def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
     """Returns whether an answer is boolean if and only if the right one is."""
     right = catalogue.right(seen)
-    if not isinstance(right, Numbers):
+    if not isinstance(right, Numbers) or right.shape is not None:
         return True
     return (right.value.dtype is torch.bool) == (seen.value.dtype is torch.bool)
 
