@@ -96,7 +96,7 @@ def compare_steps(
     catalogue: Catalogue,
     ask: Ask,
     seen: Mapping[str, Sequence[Observation]],
-    failed: Mapping[str, Collection[str]],
+    failed: Collection[str],
     deadline: Deadline = NEVER,
 ) -> dict[str, StepComparison]:
     """Returns step comparisons for one call of each of the first few failed exercises.
@@ -107,11 +107,10 @@ def compare_steps(
     found: dict[str, StepComparison] = {}
     with contextlib.suppress(TooLate):
         for exercise in deadline.each(seen):
-            tests = failed.get(exercise, ())
             wrong = [
                 one
                 for one in seen[exercise]
-                if one.test in tests and is_right(catalogue, one) is False
+                if one.test in failed and is_right(catalogue, one) is False
             ]
             chosen, steps = _chosen(catalogue, wrong)
             if chosen and len(found) < MOST_COMPARED:

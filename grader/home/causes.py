@@ -17,12 +17,12 @@ from grader.core.assignment import BadAssignment
 from grader.core.verdict import COUNTED_ASPECTS, Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
-from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
+from grader.explain.mistakes.diagnosis import Finding, diagnose
 from grader.explain.mistakes.prediction import RIGHT, Catalogue, prediction_of
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence
 from grader.explain.repair.exercises import Changes, Proved, is_made, proved
-from grader.explain.repair.questions import CheckedCall, that_raised
+from grader.explain.repair.questions import CheckedCall, checked_calls
 from grader.explain.repair.search import SearchBounds
 from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compare_steps
 from grader.home.bench import DirectCalls, Home
@@ -33,7 +33,7 @@ from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun
 from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
 from grader.testing.exercise import membership
-from grader.testing.outcome import Observation, Prediction, Question
+from grader.testing.outcome import Observation, Prediction
 from grader.worker.trials.alarm import TooLong
 
 
@@ -330,30 +330,18 @@ class Reasons:
             return None
         reran = self._reruns.get(exercise, RerunAnswers())
         answers = [*itertools.filterfalse(self._depends.holds, reran.observations)]
-        seen, failed = {exercise: answers}, {exercise: reran.failed}
         with self._asking() as ask:
-            way = compare_steps(self._known, ask, seen, failed).get(exercise)
+            seen = {exercise: answers}
+            way = compare_steps(self._known, ask, seen, reran.failed).get(exercise)
         self._comparisons += way is not None
         return way
 
     def _asked(self) -> Mapping[str, Sequence[CheckedCall]]:
         """Returns the plain calls with a known right answer, by exercise in course order."""
-        asked: dict[str, list[CheckedCall]] = {}
-        for exercise, reran in self._reruns.items():
-            own = asked.setdefault(exercise, [])
-            for one in reran.observations:
-                right = is_right(self._known, one)
-                if right or (right is False and one.test in reran.failed):
-                    question = Question(one.test, one.number, one.aspect, one.call)
-                    own.append(CheckedCall(exercise, question, bool(right)))
-            known = filter(self._is_known, reran.raised)
-            own += [that_raised(self._known, exercise, question) for question in known]
-        return asked
-
-    def _is_known(self, question: Question) -> bool:
-        nothing = torch.empty(0)
-        seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
-        return self._known.right(seen) is not None
+        return {
+            name: [*checked_calls(self._known, name, one.observations, one.raised, one.failed)]
+            for name, one in self._reruns.items()
+        }
 
 
 def _has_aspect(test: pytest.Function, aspects: Collection[Aspect]) -> bool:

@@ -230,7 +230,7 @@ def followed(
         strange = record(x * float("nan"), 4)
         return Answer(0 * x, records=(record(2 * x, 3), strange))
 
-    found = compare_steps(catalogue, ask, {"run": answers}, {"run": [*failed]})
+    found = compare_steps(catalogue, ask, {"run": answers}, failed)
     return asked, found.get("run")
 
 
