@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import enum
 import functools
-import hashlib
 import itertools
 import math
 import operator
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,8 +24,6 @@ NEARLY = Tolerance(rtol=1e-3, atol=1e-4)
 # Masks may use any large negative number instead of minus infinity: smaller values count as this.
 _HIDDEN = -5e3
 _MOST_PIECES = 300
-# Submissions of a class compute the same tensors: this many look-ups are remembered per call.
-_MOST_LOOKED_UP = 512
 _MOST_AXES = 5
 # The most pieces to compare: a tensor with many equal values has the numbers of many.
 _MOST_ALIKE = 64
@@ -106,7 +103,6 @@ class KnownSteps:
             size: torch.stack([piece.numbers.flatten().sort().values for piece in own])
             for size, own in pieces.items()
         }
-        self._looked_up: OrderedDict[bytes, Alike] = OrderedDict()
         seen = {piece.name for own in pieces.values() for piece in own}
         seen.update(*self._numbers.values())
         self.unseen = steps.keys() - seen - {RESULT}
@@ -146,15 +142,6 @@ class KnownSteps:
         """
         if tensor.dim() == 0:
             return Alike(dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME), {})
-        key = _digest(tensor)
-        if key not in self._looked_up:
-            self._looked_up[key] = self._look_up(tensor)
-        self._looked_up.move_to_end(key)
-        if len(self._looked_up) > _MOST_LOOKED_UP:
-            self._looked_up.popitem(last=False)
-        return self._looked_up[key]
-
-    def _look_up(self, tensor: torch.Tensor) -> Alike:
         value = _comparable(tensor)
         own = self._pieces.get(value.numel())
         if own is None or bool(value.isnan().any()):
@@ -221,13 +208,6 @@ class KeptSteps(dict[str, Sequence[torch.Tensor]]):
     def known(self) -> KnownSteps:
         """Returns the index of these steps."""
         return KnownSteps(self)
-
-
-def _digest(tensor: torch.Tensor) -> bytes:
-    laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
-    numbers = laid_out.flatten().view(torch.uint8).numpy().tobytes()
-    head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()
-    return hashlib.blake2b(head + numbers, digest_size=16).digest()
 
 
 def _likeness(value: torch.Tensor, piece: torch.Tensor, tolerance: Tolerance) -> Likeness:

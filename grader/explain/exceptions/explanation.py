@@ -11,27 +11,16 @@ from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Value, in_words
-from grader.explain.exceptions.calls import ARGUMENTS, AUTOGRAD
-from grader.explain.exceptions.kinds import ExceptionKind, Explanation, source_of
-from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
+from grader.explain.exceptions.kinds import Explanation, source_of
+from grader.explain.exceptions.names import NAMES
 from grader.explain.exceptions.python_versions import needed_python
 from grader.explain.exceptions.sizes import SIZES
-from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS
+from grader.explain.exceptions.tensors import TENSORS
 from grader.testing.handles.scripts import REMARK, in_two_processes
 from grader.testing.outcome import StudentFault
 
 # In order. Messages of libraries may quote any text, so their kinds come first.
-KINDS: tuple[ExceptionKind, ...] = (
-    *PATTERNS,
-    *DEVICES,
-    *DTYPES,
-    *SIZES,
-    *AUTOGRAD,
-    *IMPORTS,
-    *ARGUMENTS,
-    *NAMES,
-    *PROGRAM,
-)
+KINDS = (*TENSORS, *SIZES, *NAMES)
 
 
 def explanation_of(raised: Raised) -> Explanation | None:

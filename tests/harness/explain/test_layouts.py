@@ -130,15 +130,11 @@ def test_the_most_alike_steps_are_those_of_the_best_layout():
 
 
 def test_an_index_of_kept_steps_is_built_once():
-    """Looking a tensor up again gives the same answer, after many others too."""
+    """Many submissions of a class are compared with the same steps."""
     kept = KeptSteps({"it": [STEP]})
     assert KnownSteps.of(kept) is KnownSteps.of(kept)
     known = KnownSteps.of({"it": [STEP]})
     assert known is not KnownSteps.of({"it": [STEP]})
-    first = known.alike(STEP)
-    for number in range(600):
-        known.alike(torch.full((3,), float(number)))
-    assert known.alike(STEP) == first
     assert known.alike(STEP.to(torch.float64)).steps == {"it": SAME}
 
 
