@@ -13,7 +13,6 @@ from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Value, in_words
 from grader.explain.exceptions.kinds import Explanation, source_of
 from grader.explain.exceptions.names import NAMES
-from grader.explain.exceptions.python_versions import needed_python
 from grader.explain.exceptions.sizes import SIZES
 from grader.explain.exceptions.tensors import TENSORS
 from grader.testing.handles.scripts import REMARK, in_two_processes
@@ -30,6 +29,44 @@ def explanation_of(raised: Raised) -> Explanation | None:
         if explanation is not None:
             return explanation
     return None
+
+
+# A definition or an alias with type parameters, which are short: a longer name may be a slip.
+_TYPE_PARAMETERS = re.compile(
+    r"^(?:(?:async\s+)?def|class)\s+\w+\s*\[\s*\*{0,2}[A-Z]\w?\s*[\],:]|^type\s+\w+\s*(?:\[.*\])?\s*="
+)
+# A field of an f-string that holds a text in the quotes of the f-string itself.
+_SAME_QUOTES = re.compile(r"""[fF](["'])[^"'{]*\{[^{}"']*\1[^"']*\1[^{}]*\}""")
+_BACKSLASH = "f-string expression part cannot include a backslash"
+# Newer names of the standard library, and the version that added each.
+_NEWER: dict[tuple[str, str], tuple[int, int]] = {
+    ("typing", "override"): (3, 12),
+    ("typing", "TypeAliasType"): (3, 12),
+    ("typing", "ReadOnly"): (3, 13),
+    ("typing", "TypeIs"): (3, 13),
+    ("itertools", "batched"): (3, 12),
+    ("collections.abc", "Buffer"): (3, 12),
+    ("warnings", "deprecated"): (3, 13),
+}
+_IMPORT = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+
+
+def needed_python(raised: Raised) -> str:
+    """Returns the Python version that the code needs, or "" if this one may suffice."""
+    source, message = source_of(raised).strip(), raised.message
+    needed: tuple[int, int] | None = None
+    if raised.kind != "SyntaxError":
+        match = _IMPORT.search(message)
+        needed = _NEWER.get((match[2], match[1])) if match else None
+    elif (
+        _TYPE_PARAMETERS.search(source)
+        or (message.startswith("f-string") and _SAME_QUOTES.search(source))
+        or message.startswith(_BACKSLASH)
+    ):
+        needed = 3, 12
+    if needed is None or needed <= sys.version_info[:2]:
+        return ""
+    return f"Python {needed[0]}.{needed[1]} or newer"
 
 
 _MESSAGE, _BEGINNING = 300, 200
