@@ -82,8 +82,7 @@ class KnownSteps:
     loops over heads computes only slices of a step. A step that is a single number must match
     exactly. `doubtful` steps hold the same values as an earlier step, so those values do not show
     that the code reached them. `unseen` steps hold too few different values to be recognised.
-    After a step in `scaled_next`, the next one only multiplies it by a constant. Values are the
-    same within a `tolerance`.
+    Values are the same within a `tolerance`.
     """
 
     def __init__(self, steps: Steps, tolerance: Tolerance = FLOAT32) -> None:
@@ -107,11 +106,6 @@ class KnownSteps:
         seen.update(*self._numbers.values())
         self.unseen = steps.keys() - seen - {RESULT}
         self.doubtful = frozenset(_doubtful(steps))
-        self.scaled_next = frozenset(
-            name
-            for (name, forms), (_, others) in itertools.pairwise(steps.items())
-            if forms and others and is_scaled(others[0], forms[0])
-        )
 
     @classmethod
     def of(cls, steps: Steps) -> KnownSteps:
@@ -171,23 +165,6 @@ class KnownSteps:
             {key: one for key, one in slices.items() if met[key[0]] == 1},
             mixed_up,
         )
-
-
-def factor_to(other: torch.Tensor, value: torch.Tensor) -> float | None:
-    """Returns the factor between two tensors' entries where `value` is largest; None if 1 or -1."""
-    if not value.is_floating_point() or not value.numel() or value.shape != other.shape:
-        return None
-    largest = int(value.abs().argmax())
-    factor = float(other.double().flatten()[largest] / value.double().flatten()[largest])
-    is_one = math.isclose(abs(factor), 1, rel_tol=1e-3)
-    return factor if math.isfinite(factor) and not is_one else None
-
-
-def is_scaled(other: torch.Tensor, value: torch.Tensor) -> bool:
-    """Returns whether a tensor is `value` times one constant that is neither 1 nor -1."""
-    factor = factor_to(other, value)
-    multiple = None if factor is None else factor * value.double()
-    return multiple is not None and torch.allclose(other.double(), multiple, rtol=1e-5)
 
 
 def _doubtful(steps: Steps) -> Iterator[str]:

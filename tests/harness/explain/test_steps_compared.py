@@ -109,16 +109,6 @@ def test_the_step_after_the_last_right_one_is_wrong(values, right):
 
 
 @pytest.mark.parametrize(
-    ("scaled", "right"), [(X * 0.5, [True, False, None]), (X * 3 + 1, [])], ids=["times", "plus"]
-)
-def test_a_step_is_right_before_a_wrong_constant_if_a_constant_comes_next(scaled, right):
-    """Scores that are scaled wrongly are right; another value is met by chance."""
-    own = {"scores": [X], "scaled": [scaled], RESULT: [X.sin()]}
-    found = steps_seen([record(X, 1), record(X * 0.3, 2)], own)
-    assert [one.right for one in found] == right
-
-
-@pytest.mark.parametrize(
     ("computed", "right"),
     [
         # Blocks of keys are neither the scores nor those of one head or sequence.
