@@ -118,7 +118,6 @@ class Reasons:
         self._bench: HomeBench | None = None
         self._repair: HomeRepair | None = None
         self._comparisons = 0
-        self._unproved: set[str] = set()
         # By exercise, others that are also wrong.
         self._builds_on: dict[str, Sequence[str]] = {}
         # The comparison of an exercise's steps with the reference's, made once.
@@ -145,7 +144,8 @@ class Reasons:
             proved, way = self._reason(said.exercise)
             if not self._is_dependent(failure):
                 self._add(failure, proved, way)
-            if not self._is_complete:
+            is_whole = all(one.is_whole for one in self._reruns.values())
+            if not is_whole or (self._repair is not None and not self._repair.is_complete):
                 failure.search = CUT_SHORT
         except KeyboardInterrupt:
             failure.search = CUT_SHORT
@@ -202,14 +202,6 @@ class Reasons:
             failure.more += (f"{one} is also wrong: start there." for one in failure.builds_on[:1])
         failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
 
-    @property
-    def _is_complete(self) -> bool:
-        """Returns whether the search finished in time."""
-        is_whole = all(one.is_whole for one in self._reruns.values())
-        if not is_whole or self._repair is None:
-            return is_whole
-        return self._repair.is_complete and not self._unproved & self._repair.cut_short
-
     def _begin(self, item: pytest.Item) -> None:
         """Reruns all frozen tests after the first failure, its own exercise's first."""
         tests, member = siblings(item, list(self._home.exercises)), membership(item)
@@ -247,7 +239,6 @@ class Reasons:
                 self._builds_on[exercise] = self._repair.roots_of(exercise, failing)
         if repaired is not None:
             proved = self._proof(exercise, repaired)
-            self._unproved |= {exercise} if proved is None else set()
         return proved, self._way(exercise) if proved is None else None
 
     def _rerun(self, first: str, ask: Callable[[Call], Answer]) -> None:

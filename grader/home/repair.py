@@ -50,9 +50,8 @@ class HomeRepair:
     """The repairs of wrong exercises, searched for on request within one budget.
 
     `asked` are the calls whose right answer is known, in the order of exercises. `is_complete`
-    tells whether nothing was left untried; `cut_short` are exercises whose repair was chosen before
-    the search was complete. For an exercise without a repair, `ignored` says what
-    the code takes and never uses.
+    tells whether nothing was left untried for an exercise without a repair. `ignored` says what its
+    code takes and never uses.
     """
 
     def __init__(
@@ -73,7 +72,6 @@ class HomeRepair:
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
         self.ignored = self._repairs.ignored
         self.is_complete = True
-        self.cut_short: set[str] = set()
 
     def of(self, exercise: str) -> RepairedExercise | None:
         """Returns the repair of an exercise. Exercises that share its lines come first.
@@ -108,9 +106,7 @@ class HomeRepair:
         asked = {name: self._asked[name] for name in (*roots, exercise)}
         try:
             for attempt in self._repairs.attempts(asked):
-                if not attempt.is_whole:
-                    self.cut_short.add(attempt.exercise)
-                    self.is_complete = self.is_complete and attempt.choice is not None
+                self.is_complete &= attempt.is_whole or attempt.choice is not None
         except (MemoryError, TooLong):
             self._repairs.chosen.setdefault(exercise, None)
             self.is_complete = False
