@@ -107,11 +107,6 @@ class KnownSteps:
         self.unseen = steps.keys() - seen - {RESULT}
         self.doubtful = frozenset(_doubtful(steps))
 
-    @classmethod
-    def of(cls, steps: Steps) -> KnownSteps:
-        """Returns an index of steps; for `KeptSteps`, always the same one."""
-        return steps.known if isinstance(steps, KeptSteps) else cls(steps)
-
     def most_like(self, tensor: torch.Tensor) -> Collection[str]:
         """Returns the steps that a tensor is most like, without doubtful ones.
 
@@ -176,15 +171,6 @@ def _doubtful(steps: Steps) -> Iterator[str]:
         if name != RESULT and any(bool(_close(*pair, NEARLY).all()) for pair in pairs):
             yield name
         earlier += own
-
-
-class KeptSteps(dict[str, Sequence[torch.Tensor]]):
-    """Steps with an index for look-ups, which is built once."""
-
-    @functools.cached_property
-    def known(self) -> KnownSteps:
-        """Returns the index of these steps."""
-        return KnownSteps(self)
 
 
 def _likeness(value: torch.Tensor, piece: torch.Tensor, tolerance: Tolerance) -> Likeness:

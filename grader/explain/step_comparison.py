@@ -149,7 +149,7 @@ def steps_seen(
     Raises:
         TooLate: if the deadline passes.
     """
-    known = KnownSteps.of(right)
+    known = KnownSteps(right)
     found = _shapes(records, known, deadline)
     names = [name for name in right if name not in known.doubtful | known.unseen]
     sizes = {(one.value.numel(), one.value.is_floating_point()) for one in records}

@@ -111,11 +111,6 @@ SIZES: tuple[ExceptionKind, ...] = (
         "or .contiguous() before .view, copies them.",
     ),
     kind(
-        r"Tensor must have a last dimension with stride 1",
-        "The numbers of the last axis do not lie side by side in memory, as after x[..., ::2]; "
-        ".contiguous() before this call copies them.",
-    ),
-    kind(
         rf"number of subscripts in the equation \((\d+)\) does not match the number of dimensions "
         rf"\((\d+)\) for {_OPERANDS}",
         _subscripts,

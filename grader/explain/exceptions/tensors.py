@@ -93,10 +93,6 @@ TENSORS: tuple[ExceptionKind, ...] = (
         "numpy ends the gradient: stay with torch operations.",
     ),
     kind(
-        r"Got unsupported ScalarType (\w+)",
-        lambda match, _: f"numpy has no {dtype_name(match[1])}: stay with torch operations.",
-    ),
-    kind(
         r"cannot assign (?:module|parameters?) before Module\.__init__\(\) call",
         "super().__init__(...) was not called before: call it first in the __init__ of a class "
         "that is derived from one of torch's.",
