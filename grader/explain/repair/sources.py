@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -51,8 +50,9 @@ class EditableSources:
     def below(
         cls, root: Path, slips: Slips = NO_SLIPS, contract: Path | None = None
     ) -> EditableSources:
-        """Returns all sources below a root, except very large ones."""
-        return cls.of(root, filter(is_source, files_below(root)), slips, contract)
+        """Returns all sources below a root, and notebooks' cells, except very large ones."""
+        paths = sorted([*root.rglob("*.py"), *root.rglob("*.ipynb/*")])
+        return cls.of(root, paths, slips, contract)
 
     @classmethod
     def of(
@@ -157,18 +157,6 @@ class EditableSources:
                     lines.setdefault(name, set()).update(_outside_bodies(node))
                     used |= _used(node)
         return {name: own - self._files[name].handed_out for name, own in lines.items()}
-
-
-def files_below(root: Path) -> Iterator[Path]:
-    """Yields all files below a folder, in order."""
-    for folder, folders, files in os.walk(root):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(files))
-
-
-def is_source(path: Path) -> bool:
-    """Returns whether a file holds Python: a module, or a cell of a notebook."""
-    return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
 
 
 def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
