@@ -74,13 +74,9 @@ class StepComparison:
     walk: StepWalk | None
     strange: Mapping[str, Line]
 
-    def line_of(self, test: str) -> Line | None:
-        """Returns the line of the first NaN or infinity for a test whose answer holds one."""
-        return self.strange.get(test)
-
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
-        line = self.line_of(test)
+        line = self.strange.get(test)
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
             return f"The first NaN or positive infinity appears in {place}"

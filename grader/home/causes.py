@@ -194,7 +194,7 @@ class Reasons:
         if repaired is None and way is not None:
             told = filter(None, [said.message, way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(told))
-            line = way.line_of(said.id)
+            line = way.strange.get(said.id)
             places = places or (() if line is None else ((line.file, line.line),))
         is_bare = mistake is None and repaired is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:

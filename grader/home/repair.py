@@ -8,7 +8,6 @@ import itertools
 import pdb
 import random
 import sys
-import threading
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -79,7 +78,7 @@ class HomeRepair:
         Raises:
             KeyboardInterrupt: at Ctrl-C.
         """
-        if not _can_be_stopped() or exercise not in self._wrong:
+        if exercise not in self._wrong:
             return None
         if exercise not in self._repairs.chosen:
             self._end = own_time() + self._left.seconds
@@ -91,8 +90,6 @@ class HomeRepair:
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
         """Returns `failing` or earlier wrong exercises all of whose lines this one also runs."""
-        if not _can_be_stopped():
-            return []
         own = self._lines_of(exercise)
         others = dict.fromkeys([*self._earlier(exercise), *failing])
         return [one for one in others if one != exercise and set() < self._lines_of(one) <= own]
@@ -197,11 +194,6 @@ class HomeBench:
                 return self._trying.perform(trials_in(*arrived))
         finally:
             self.seconds += own_time() - began
-
-
-def _can_be_stopped() -> bool:
-    """Returns whether a running call can be ended, which only the main thread allows."""
-    return threading.current_thread() is threading.main_thread()
 
 
 @contextlib.contextmanager

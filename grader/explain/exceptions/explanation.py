@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from grader.core.text import one_line, plain
 from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Call, Raised
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing
 from grader.core.wire.values import Value, in_words
 from grader.explain.exceptions.kinds import Explanation, source_of
 from grader.explain.exceptions.names import NAMES
@@ -153,15 +153,11 @@ def call_in_words(call: Call) -> str:
         return f"{said}, and then looked at the files"
     if step.doing is Doing.NEXT:
         return f"{said}, and asked for item {step.times} of what it gave"
-    return f"{said}, and then {_step_in_words(step)}"
-
-
-def _step_in_words(step: Step) -> str:
     what = f"its {step.name}" if step.name else "what it gave"
-    if step.doing is not Doing.CALL:
-        return what
-    given = _arguments_in_words(step.positional, step.keywords)
-    return f"{what}({given})" if step.name else f"{what} with ({given})"
+    if step.doing is Doing.CALL:
+        given = _arguments_in_words(step.positional, step.keywords)
+        what += f"({given})" if step.name else f" with ({given})"
+    return f"{said}, and then {what}"
 
 
 def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Value]) -> str:

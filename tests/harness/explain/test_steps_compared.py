@@ -85,7 +85,7 @@ def test_words_belong_to_the_test_whose_call_was_repeated():
     strange = "The first NaN or positive infinity appears in a.py:4: x = 4"
     told = {test: found.in_words(test) for test in "abc"}
     assert told == {"a": steps, "b": strange, "c": ""}
-    assert (found.line_of("b"), found.line_of("a")) == (LINES[4], None)
+    assert (found.strange.get("b"), found.strange.get("a")) == (LINES[4], None)
 
 
 STEPS = {"scores": [X], "scaled": [X * 3 + 1], "weights": [X.exp()], RESULT: [X.sin()]}
