@@ -12,7 +12,7 @@ import torch
 from grader.core.explanation import Told
 from grader.core.text import one_line, plain
 from grader.core.verdict import Status
-from grader.core.wire.calls import Call, Raised, Traced
+from grader.core.wire.calls import Call, Raised
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
@@ -47,19 +47,15 @@ def refusal_in_words(adapter: Adapter, value: Value, call: Call, line: Line | No
     return "\n".join([f"{said} ({place})", f"    {plain(line.source)}", *advice])
 
 
-def wrong_with(adapter: Adapter, value: Value, call: Call) -> Traced | None:
-    """Returns the property with which a refused value breaks the contract: type or dtype.
-
-    Returns None for a shape.
-    """
+def is_of_wrong_shape(adapter: Adapter, value: Value, call: Call) -> bool:
+    """Returns whether only the shape of a refused value is wrong, and not its type or dtype."""
     misfit = _misfit(adapter, value, call)
-    wanted, found = misfit.wanted, misfit.value
-    is_tensor = isinstance(wanted, TensorType) and isinstance(found, torch.Tensor | Elsewhere)
-    if misfit.place or not is_tensor:
-        return Traced.TYPE
-    assert isinstance(wanted, TensorType)
-    assert isinstance(found, torch.Tensor | Elsewhere)
-    return None if category_of(found) == wanted.category else Traced.DTYPE
+    return (
+        not misfit.place
+        and isinstance(misfit.wanted, TensorType)
+        and isinstance(misfit.value, torch.Tensor | Elsewhere)
+        and category_of(misfit.value) == misfit.wanted.category
+    )
 
 
 def _misfit(adapter: Adapter, value: Value, call: Call) -> Misfit:
@@ -173,8 +169,7 @@ class InFull:
 
     def refused(self, adapter: Adapter, value: Value, call: Call, trace: Trace) -> StudentFault:
         """Returns a fault that names the refused value, its line and its call, with advice."""
-        what = wrong_with(adapter, value, call)
-        line = None if what is None else trace(what)
+        line = None if is_of_wrong_shape(adapter, value, call) else trace()
         said = refusal_in_words(adapter, value, call, line)
         return StudentFault(Status.FAILED, said, where_of(line))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from grader.core.evidence import Excerpt
@@ -35,25 +34,6 @@ def excerpts(root: Path, places: Iterable[Where | None]) -> tuple[Excerpt, ...]:
                 shown = lines[first - 1 : number + _AROUND]
                 found.append(Excerpt(file, first, _shown(shown)))
     return tuple(found)
-
-
-def function_start(root: Path, where: Where) -> int:
-    """Returns the first line of the function around a place; its own line outside of functions."""
-    functions = _functions(lines_of(root, where.file))
-    around = [one.lineno for one in functions if one.lineno <= where.line <= _end(one)]
-    return max(around, default=where.line)
-
-
-def _functions(lines: Sequence[str]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    try:
-        nodes = ast.walk(ast.parse("\n".join(lines)))
-        return [one for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
-def _end(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
 
 
 def _shown(lines: Iterable[str]) -> tuple[str, ...]:

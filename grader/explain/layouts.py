@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import enum
 import functools
-import hashlib
 import itertools
 import math
 import operator
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,8 +24,6 @@ NEARLY = Tolerance(rtol=1e-3, atol=1e-4)
 # Masks may use any large negative number instead of minus infinity: smaller values count as this.
 _HIDDEN = -5e3
 _MOST_PIECES = 300
-# Submissions of a class compute the same tensors: this many look-ups are remembered per call.
-_MOST_LOOKED_UP = 512
 _MOST_AXES = 5
 # The most pieces to compare: a tensor with many equal values has the numbers of many.
 _MOST_ALIKE = 64
@@ -85,8 +82,7 @@ class KnownSteps:
     loops over heads computes only slices of a step. A step that is a single number must match
     exactly. `doubtful` steps hold the same values as an earlier step, so those values do not show
     that the code reached them. `unseen` steps hold too few different values to be recognised.
-    After a step in `scaled_next`, the next one only multiplies it by a constant. Values are the
-    same within a `tolerance`.
+    Values are the same within a `tolerance`.
     """
 
     def __init__(self, steps: Steps, tolerance: Tolerance = FLOAT32) -> None:
@@ -106,21 +102,10 @@ class KnownSteps:
             size: torch.stack([piece.numbers.flatten().sort().values for piece in own])
             for size, own in pieces.items()
         }
-        self._looked_up: OrderedDict[bytes, Alike] = OrderedDict()
         seen = {piece.name for own in pieces.values() for piece in own}
         seen.update(*self._numbers.values())
         self.unseen = steps.keys() - seen - {RESULT}
         self.doubtful = frozenset(_doubtful(steps))
-        self.scaled_next = frozenset(
-            name
-            for (name, forms), (_, others) in itertools.pairwise(steps.items())
-            if forms and others and is_scaled(others[0], forms[0])
-        )
-
-    @classmethod
-    def of(cls, steps: Steps) -> KnownSteps:
-        """Returns an index of steps; for `KeptSteps`, always the same one."""
-        return steps.known if isinstance(steps, KeptSteps) else cls(steps)
 
     def most_like(self, tensor: torch.Tensor) -> Collection[str]:
         """Returns the steps that a tensor is most like, without doubtful ones.
@@ -146,15 +131,6 @@ class KnownSteps:
         """
         if tensor.dim() == 0:
             return Alike(dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME), {})
-        key = _digest(tensor)
-        if key not in self._looked_up:
-            self._looked_up[key] = self._look_up(tensor)
-        self._looked_up.move_to_end(key)
-        if len(self._looked_up) > _MOST_LOOKED_UP:
-            self._looked_up.popitem(last=False)
-        return self._looked_up[key]
-
-    def _look_up(self, tensor: torch.Tensor) -> Alike:
         value = _comparable(tensor)
         own = self._pieces.get(value.numel())
         if own is None or bool(value.isnan().any()):
@@ -186,23 +162,6 @@ class KnownSteps:
         )
 
 
-def factor_to(other: torch.Tensor, value: torch.Tensor) -> float | None:
-    """Returns the factor between two tensors' entries where `value` is largest; None if 1 or -1."""
-    if not value.is_floating_point() or not value.numel() or value.shape != other.shape:
-        return None
-    largest = int(value.abs().argmax())
-    factor = float(other.double().flatten()[largest] / value.double().flatten()[largest])
-    is_one = math.isclose(abs(factor), 1, rel_tol=1e-3)
-    return factor if math.isfinite(factor) and not is_one else None
-
-
-def is_scaled(other: torch.Tensor, value: torch.Tensor) -> bool:
-    """Returns whether a tensor is `value` times one constant that is neither 1 nor -1."""
-    factor = factor_to(other, value)
-    multiple = None if factor is None else factor * value.double()
-    return multiple is not None and torch.allclose(other.double(), multiple, rtol=1e-5)
-
-
 def _doubtful(steps: Steps) -> Iterator[str]:
     """Yields the steps that hold the same values as an earlier one, in the same layout."""
     earlier: list[torch.Tensor] = []
@@ -212,22 +171,6 @@ def _doubtful(steps: Steps) -> Iterator[str]:
         if name != RESULT and any(bool(_close(*pair, NEARLY).all()) for pair in pairs):
             yield name
         earlier += own
-
-
-class KeptSteps(dict[str, Sequence[torch.Tensor]]):
-    """Steps with an index for look-ups, which is built once."""
-
-    @functools.cached_property
-    def known(self) -> KnownSteps:
-        """Returns the index of these steps."""
-        return KnownSteps(self)
-
-
-def _digest(tensor: torch.Tensor) -> bytes:
-    laid_out = tensor.detach().clone(memory_format=torch.contiguous_format)
-    numbers = laid_out.flatten().view(torch.uint8).numpy().tobytes()
-    head = f"{tensor.dtype} {tuple(tensor.shape)} ".encode()
-    return hashlib.blake2b(head + numbers, digest_size=16).digest()
 
 
 def _likeness(value: torch.Tensor, piece: torch.Tensor, tolerance: Tolerance) -> Likeness:

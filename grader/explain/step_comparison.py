@@ -25,8 +25,6 @@ from grader.explain.layouts import (
     KnownSteps,
     Likeness,
     Steps,
-    factor_to,
-    is_scaled,
 )
 from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue
@@ -58,8 +56,6 @@ _MOST_LOOKED_AT = 6
 _MOST_STRANGE = 6
 # The most steps that a message lists.
 _NAMED = 6
-# How many later values are checked for a step that is not scaled yet.
-_MOST_LATER = 3
 
 Ask = Callable[[Call], Answer]
 # The likeness of a value to a step, and the value's shape.
@@ -78,13 +74,9 @@ class StepComparison:
     walk: StepWalk | None
     strange: Mapping[str, Line]
 
-    def line_of(self, test: str) -> Line | None:
-        """Returns the line of the first NaN or infinity for a test whose answer holds one."""
-        return self.strange.get(test)
-
     def in_words(self, test: str) -> str:
         """Returns the words for a test: a sentence or two, or ""."""
-        line = self.line_of(test)
+        line = self.strange.get(test)
         if line is not None:
             place = f"{line.file}:{line.line}: {line.source}"
             return f"The first NaN or positive infinity appears in {place}"
@@ -96,7 +88,7 @@ def compare_steps(
     catalogue: Catalogue,
     ask: Ask,
     seen: Mapping[str, Sequence[Observation]],
-    failed: Mapping[str, Collection[str]],
+    failed: Collection[str],
     deadline: Deadline = NEVER,
 ) -> dict[str, StepComparison]:
     """Returns step comparisons for one call of each of the first few failed exercises.
@@ -107,11 +99,10 @@ def compare_steps(
     found: dict[str, StepComparison] = {}
     with contextlib.suppress(TooLate):
         for exercise in deadline.each(seen):
-            tests = failed.get(exercise, ())
             wrong = [
                 one
                 for one in seen[exercise]
-                if one.test in tests and is_right(catalogue, one) is False
+                if one.test in failed and is_right(catalogue, one) is False
             ]
             chosen, steps = _chosen(catalogue, wrong)
             if chosen and len(found) < MOST_COMPARED:
@@ -154,7 +145,7 @@ def steps_seen(
     Raises:
         TooLate: if the deadline passes.
     """
-    known = KnownSteps.of(right)
+    known = KnownSteps(right)
     found = _shapes(records, known, deadline)
     names = [name for name in right if name not in known.doubtful | known.unseen]
     sizes = {(one.value.numel(), one.value.is_floating_point()) for one in records}
@@ -218,17 +209,13 @@ def _shapes(
     """
     seen: dict[str, _Found] = {}
     slices: dict[Cut, set[int]] = {}
-    numbered = deadline.each(enumerate(records, 1))
-    for _, on_a_line in itertools.groupby(numbered, lambda one: one[1].stack):
+    for _, on_a_line in itertools.groupby(deadline.each(records), lambda one: one.stack):
         last: dict[str, _Found] = {}
-        for number, record in on_a_line:
-            later = records[number : number + _MOST_LATER]
+        for record in on_a_line:
             alike = known.alike(record.value)
             names = known.most_like(record.value)
             for name in alike.mixed_up:
                 last.pop(name, None)
-            if names and _is_scaled_on(record.value, later, known):
-                names = [name for name in names if name in known.scaled_next]
             for name in names:
                 found = alike.steps[name], tuple(record.value.shape)
                 if name not in last or not _is_merged(found, last[name]):
@@ -242,17 +229,6 @@ def _shapes(
             if name not in seen or found[0] > seen[name][0]:
                 seen[name] = found
     return {name: shape for name, (_, shape) in seen.items()}
-
-
-def _is_scaled_on(value: torch.Tensor, later: Sequence[Record], known: KnownSteps) -> bool:
-    """Returns whether the code next multiplies a value by a constant, without reaching a step.
-
-    Such a value matches a step by chance, because the code is still computing something else. A
-    step that the reference multiplies as well does not: the wrong constant is the next step's.
-    """
-    others = (record.value for record in later)
-    other = next((one for one in others if factor_to(one, value) is not None), None)
-    return other is not None and is_scaled(other, value) and not known.most_like(other)
 
 
 def _first_shapes(steps: Steps) -> dict[str, tuple[int, ...]]:

@@ -17,12 +17,12 @@ from grader.core.assignment import BadAssignment
 from grader.core.verdict import COUNTED_ASPECTS, Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
-from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right
+from grader.explain.mistakes.diagnosis import Finding, diagnose
 from grader.explain.mistakes.prediction import RIGHT, Catalogue, prediction_of
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence
 from grader.explain.repair.exercises import Changes, Proved, is_made, proved
-from grader.explain.repair.questions import CheckedCall, that_raised
+from grader.explain.repair.questions import CheckedCall, checked_calls
 from grader.explain.repair.search import SearchBounds
 from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compare_steps
 from grader.home.bench import DirectCalls, Home
@@ -33,7 +33,7 @@ from grader.home.rerun import NOT_TELLING, RerunAnswers, Siblings, passes, rerun
 from grader.home.time_limit import Limit, is_debugged, own_time
 from grader.testing.cases import FrozenModule, FrozenTest
 from grader.testing.exercise import membership
-from grader.testing.outcome import Observation, Prediction, Question
+from grader.testing.outcome import Observation, Prediction
 from grader.worker.trials.alarm import TooLong
 
 
@@ -118,7 +118,6 @@ class Reasons:
         self._bench: HomeBench | None = None
         self._repair: HomeRepair | None = None
         self._comparisons = 0
-        self._unproved: set[str] = set()
         # By exercise, others that are also wrong.
         self._builds_on: dict[str, Sequence[str]] = {}
         # The comparison of an exercise's steps with the reference's, made once.
@@ -145,7 +144,8 @@ class Reasons:
             proved, way = self._reason(said.exercise)
             if not self._is_dependent(failure):
                 self._add(failure, proved, way)
-            if not self._is_complete:
+            is_whole = all(one.is_whole for one in self._reruns.values())
+            if not is_whole or (self._repair is not None and not self._repair.is_complete):
                 failure.search = CUT_SHORT
         except KeyboardInterrupt:
             failure.search = CUT_SHORT
@@ -194,21 +194,13 @@ class Reasons:
         if repaired is None and way is not None:
             told = filter(None, [said.message, way.in_words(said.id)])
             said = dataclasses.replace(said, message="\n".join(told))
-            line = way.line_of(said.id)
+            line = way.strange.get(said.id)
             places = places or (() if line is None else ((line.file, line.line),))
         is_bare = mistake is None and repaired is None and not said.is_apart
         if is_bare and said.status is Status.FAILED:
             failure.builds_on = [*self._builds_on.get(said.exercise, ())]
             failure.more += (f"{one} is also wrong: start there." for one in failure.builds_on[:1])
         failure.said = dataclasses.replace(said, mistake=mistake, places=places, advice=advice)
-
-    @property
-    def _is_complete(self) -> bool:
-        """Returns whether the search finished in time."""
-        is_whole = all(one.is_whole for one in self._reruns.values())
-        if not is_whole or self._repair is None:
-            return is_whole
-        return self._repair.is_complete and not self._unproved & self._repair.cut_short
 
     def _begin(self, item: pytest.Item) -> None:
         """Reruns all frozen tests after the first failure, its own exercise's first."""
@@ -247,7 +239,6 @@ class Reasons:
                 self._builds_on[exercise] = self._repair.roots_of(exercise, failing)
         if repaired is not None:
             proved = self._proof(exercise, repaired)
-            self._unproved |= {exercise} if proved is None else set()
         return proved, self._way(exercise) if proved is None else None
 
     def _rerun(self, first: str, ask: Callable[[Call], Answer]) -> None:
@@ -330,30 +321,18 @@ class Reasons:
             return None
         reran = self._reruns.get(exercise, RerunAnswers())
         answers = [*itertools.filterfalse(self._depends.holds, reran.observations)]
-        seen, failed = {exercise: answers}, {exercise: reran.failed}
         with self._asking() as ask:
-            way = compare_steps(self._known, ask, seen, failed).get(exercise)
+            seen = {exercise: answers}
+            way = compare_steps(self._known, ask, seen, reran.failed).get(exercise)
         self._comparisons += way is not None
         return way
 
     def _asked(self) -> Mapping[str, Sequence[CheckedCall]]:
         """Returns the plain calls with a known right answer, by exercise in course order."""
-        asked: dict[str, list[CheckedCall]] = {}
-        for exercise, reran in self._reruns.items():
-            own = asked.setdefault(exercise, [])
-            for one in reran.observations:
-                right = is_right(self._known, one)
-                if right or (right is False and one.test in reran.failed):
-                    question = Question(one.test, one.number, one.aspect, one.call)
-                    own.append(CheckedCall(exercise, question, bool(right)))
-            known = filter(self._is_known, reran.raised)
-            own += [that_raised(self._known, exercise, question) for question in known]
-        return asked
-
-    def _is_known(self, question: Question) -> bool:
-        nothing = torch.empty(0)
-        seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
-        return self._known.right(seen) is not None
+        return {
+            name: [*checked_calls(self._known, name, one.observations, one.raised, one.failed)]
+            for name, one in self._reruns.items()
+        }
 
 
 def _has_aspect(test: pytest.Function, aspects: Collection[Aspect]) -> bool:

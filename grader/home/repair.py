@@ -8,7 +8,6 @@ import itertools
 import pdb
 import random
 import sys
-import threading
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -50,9 +49,8 @@ class HomeRepair:
     """The repairs of wrong exercises, searched for on request within one budget.
 
     `asked` are the calls whose right answer is known, in the order of exercises. `is_complete`
-    tells whether nothing was left untried; `cut_short` are exercises whose repair was chosen before
-    the search was complete. For an exercise without a repair, `ignored` says what
-    the code takes and never uses.
+    tells whether nothing was left untried for an exercise without a repair. `ignored` says what its
+    code takes and never uses.
     """
 
     def __init__(
@@ -73,7 +71,6 @@ class HomeRepair:
         self._repairs = ExerciseRepair(bench.sources, _ADAPTERS, self._search)
         self.ignored = self._repairs.ignored
         self.is_complete = True
-        self.cut_short: set[str] = set()
 
     def of(self, exercise: str) -> RepairedExercise | None:
         """Returns the repair of an exercise. Exercises that share its lines come first.
@@ -81,7 +78,7 @@ class HomeRepair:
         Raises:
             KeyboardInterrupt: at Ctrl-C.
         """
-        if not _can_be_stopped() or exercise not in self._wrong:
+        if exercise not in self._wrong:
             return None
         if exercise not in self._repairs.chosen:
             self._end = own_time() + self._left.seconds
@@ -93,8 +90,6 @@ class HomeRepair:
 
     def roots_of(self, exercise: str, failing: Iterable[str]) -> list[str]:
         """Returns `failing` or earlier wrong exercises all of whose lines this one also runs."""
-        if not _can_be_stopped():
-            return []
         own = self._lines_of(exercise)
         others = dict.fromkeys([*self._earlier(exercise), *failing])
         return [one for one in others if one != exercise and set() < self._lines_of(one) <= own]
@@ -108,9 +103,7 @@ class HomeRepair:
         asked = {name: self._asked[name] for name in (*roots, exercise)}
         try:
             for attempt in self._repairs.attempts(asked):
-                if not attempt.is_whole:
-                    self.cut_short.add(attempt.exercise)
-                    self.is_complete = self.is_complete and attempt.choice is not None
+                self.is_complete &= attempt.is_whole or attempt.choice is not None
         except (MemoryError, TooLong):
             self._repairs.chosen.setdefault(exercise, None)
             self.is_complete = False
@@ -201,11 +194,6 @@ class HomeBench:
                 return self._trying.perform(trials_in(*arrived))
         finally:
             self.seconds += own_time() - began
-
-
-def _can_be_stopped() -> bool:
-    """Returns whether a running call can be ended, which only the main thread allows."""
-    return threading.current_thread() is threading.main_thread()
 
 
 @contextlib.contextmanager

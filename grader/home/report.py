@@ -17,7 +17,7 @@ from grader.core.verdict import Aspect, Status
 from grader.home.bench import Home
 from grader.home.causes import Reasons
 from grader.home.failure import Failure
-from grader.home.summary import MISSING, ExerciseCounts
+from grader.home.summary import MISSING, STUB, ExerciseCounts
 from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
 from grader.testing.exercise import Membership, membership, subject_of
@@ -25,8 +25,6 @@ from grader.testing.outcome import StudentFault, observing, running_a_test
 
 # Names of a report's properties.
 _EXERCISE, _ASPECT, _NOTE, _MISSING = "exercise", "aspect", "note", "missing"
-# The exercise and the place of the stub that a test met.
-STUB = "stub"
 _LONGEST = 300
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from shutil import get_terminal_size
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,8 @@ from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 
 PASSED, MISSING = "passed", "missing"
+# The property of a report with the exercise and the place of the stub that its test met.
+STUB = "stub"
 
 
 @dataclass(slots=True)
@@ -171,8 +174,9 @@ class Summary:
     notes: Mapping[str, Mapping[str, None]]
     worth: Callable[[], CourseWorth]
 
+    @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Writes the causes, the exercises and the remarks."""
+        """Writes the causes, the exercises, the remarks and, last, which exercise comes next."""
         failures, verbose = self.folding.failures, self.folding.verbose
         builds_on = {one.said.exercise: one.builds_on for one in failures.values()}
         found = causes((one.said for one in failures.values()), self.order, builds_on)
@@ -188,6 +192,8 @@ class Summary:
                 below += ["", remark]
             for line in (*table(self.exercise_counts, all_rows), *below):
                 _show(terminalreporter, line)
+        for line in next_exercise(terminalreporter.stats, self.order):
+            terminalreporter.write_line(line)
 
     def _noted(self) -> Iterator[str]:
         """Yields the notes on exercises, which belong to no failure."""
@@ -207,6 +213,21 @@ class Summary:
             counts.is_right for counts in self.exercise_counts.values()
         ):
             yield _COSTLY if any(TAKEN_OFF in text for text in self.notes) else _DONE
+
+
+def next_exercise(stats: Mapping[str, Sequence[Any]], exercises: Sequence[str]) -> Iterator[str]:
+    """Yields the lines about the first stub in the order of the exercises, if nothing is wrong."""
+    stubs: dict[str, tuple[str, str]] = {}
+    for report in stats.get("missing", ()):
+        exercise, _, place = str(dict(report.user_properties).get(STUB, "")).partition(" ")
+        stubs.setdefault(exercise, (place, report.nodeid.partition("::")[0]))
+    ordered = [name for name in (*exercises, *stubs) if stubs.get(name, ("",))[0]]
+    if ordered and stats.keys().isdisjoint(("failed", "error")):
+        place, tests = stubs[ordered[0]]
+        start = "Next:" if "passed" in stats else "Nothing is written yet. Start with"
+        yield ""
+        yield f"{start} {ordered[0]} ({place})."
+        yield f"Write what its docstring asks for, then run `pytest {tests}`."
 
 
 def _show(terminalreporter: pytest.TerminalReporter, text: str, style: str = "") -> None:

@@ -13,7 +13,6 @@ import torch
 from grader.core.evidence import LARGEST_PICTURE, Picture, in_six_digits
 from grader.core.text import ordinal
 from grader.core.verdict import Status
-from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
 from grader.core.wire.values import Elsewhere, Value, parts
 from grader.testing.comparison import Comparison, Tolerance, compare, single_number, tolerance_for
@@ -210,7 +209,7 @@ def assert_keeps_dtype(actual: torch.Tensor, dtype: torch.dtype) -> None:
     if got == wanted:
         return
     known = known_of(actual)
-    line = known.trace(Traced.DTYPE) if known is not None else None
+    line = known.trace() if known is not None else None
     told = [f"with {wanted} inputs the result must be {wanted}, not {got}"]
     if line is not None:
         source = place_in_words(line)

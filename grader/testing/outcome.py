@@ -14,7 +14,7 @@ import torch
 
 from grader.core.text import enumerated, plain
 from grader.core.verdict import Aspect, Measurement, Status, Where
-from grader.core.wire.calls import Call, Raised, Traced, Use
+from grader.core.wire.calls import Call, Raised, Use
 from grader.core.wire.records import Line
 from grader.core.wire.values import Value
 from grader.testing.contract import Adapter, numbered_axes
@@ -92,7 +92,7 @@ class StudentFault(Exception):
         return StudentFault(self.status, self.message, self.where, self.settled)
 
 
-Trace = Callable[[Traced], Line | None]
+Trace = Callable[[], Line | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,7 +279,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
     lines = LineCounter() if call.count_lines else None
     numbers = not any(map(torch.is_tensor, parts(call.arguments)))
     recorder = Recorder(root, follow_numbers=numbers) if call.record else None
-    tracer = Tracer(root) if call.trace is not None else None
+    tracer = Tracer(root) if call.trace else None
     try:
         arguments = arrived(dict(call.arguments), call.device)
         watched = {name: copied(own) for name, own in arguments.items() if call.watch_inputs}
@@ -307,7 +307,7 @@ def _performed(function: Callable[..., object], call: Call, root: Path, living: 
             changed_inputs=differing(watched, arguments),
             work=_work(counter, lines),
             records=tuple(recorder.records) if recorder is not None else (),
-            origin=tracer.origin(differentiated, call.trace) if tracer and call.trace else None,
+            origin=tracer.origin(differentiated) if tracer else None,
         )
     except NoAdapter as lacking:
         return absent(str(lacking))

@@ -8,7 +8,6 @@ the whole script.
 
 from __future__ import annotations
 
-import enum
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,13 +48,6 @@ MAX_TOGETHER = 1 << 20
 MAX_DEPTH = 12
 
 
-class Traced(enum.StrEnum):
-    """The property of a result that is traced to the line that caused it."""
-
-    TYPE = "type"
-    DTYPE = "dtype"
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of an adapter, and what to observe while it runs.
@@ -87,7 +79,7 @@ class Call:
     record: bool = False
     before: tuple[Step, ...] = ()
     then: tuple[Step, ...] = ()
-    trace: Traced | None = None
+    trace: bool = False
     stays: bool = False
     frame: bytes | None = field(default=None, compare=False, repr=False)
     exercise: str = field(default="", compare=False, repr=False)
@@ -297,8 +289,6 @@ def _distinct(arguments: Mapping[str, Value]) -> tuple[dict[str, Value], dict[st
 def call_in(header: dict[str, Any], values: dict[str, Value]) -> Call:
     """Returns the call in a header and values that the judge sent."""
     cotangent = values.pop(_COTANGENT, None)
-    if "trace" in header:
-        header["trace"] = Traced(header["trace"])
     if "wrt" in header:
         header["wrt"] = tuple(header["wrt"])
     before, then = steps_in(values.pop(_BEFORE, ())), steps_in(values.pop(_THEN, ()))

@@ -9,29 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from grader.core.text import one_line, plain
 from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Call, Raised
-from grader.core.wire.scripts import Doing, Step
+from grader.core.wire.scripts import Doing
 from grader.core.wire.values import Value, in_words
-from grader.explain.exceptions.calls import ARGUMENTS, AUTOGRAD
-from grader.explain.exceptions.kinds import ExceptionKind, Explanation, source_of
-from grader.explain.exceptions.names import IMPORTS, NAMES, PROGRAM
-from grader.explain.exceptions.python_versions import needed_python
+from grader.explain.exceptions.kinds import Explanation, source_of
+from grader.explain.exceptions.names import NAMES
 from grader.explain.exceptions.sizes import SIZES
-from grader.explain.exceptions.tensors import DEVICES, DTYPES, PATTERNS
+from grader.explain.exceptions.tensors import TENSORS
 from grader.testing.handles.scripts import REMARK, in_two_processes
 from grader.testing.outcome import StudentFault
 
 # In order. Messages of libraries may quote any text, so their kinds come first.
-KINDS: tuple[ExceptionKind, ...] = (
-    *PATTERNS,
-    *DEVICES,
-    *DTYPES,
-    *SIZES,
-    *AUTOGRAD,
-    *IMPORTS,
-    *ARGUMENTS,
-    *NAMES,
-    *PROGRAM,
-)
+KINDS = (*TENSORS, *SIZES, *NAMES)
 
 
 def explanation_of(raised: Raised) -> Explanation | None:
@@ -41,6 +29,44 @@ def explanation_of(raised: Raised) -> Explanation | None:
         if explanation is not None:
             return explanation
     return None
+
+
+# A definition or an alias with type parameters, which are short: a longer name may be a slip.
+_TYPE_PARAMETERS = re.compile(
+    r"^(?:(?:async\s+)?def|class)\s+\w+\s*\[\s*\*{0,2}[A-Z]\w?\s*[\],:]|^type\s+\w+\s*(?:\[.*\])?\s*="
+)
+# A field of an f-string that holds a text in the quotes of the f-string itself.
+_SAME_QUOTES = re.compile(r"""[fF](["'])[^"'{]*\{[^{}"']*\1[^"']*\1[^{}]*\}""")
+_BACKSLASH = "f-string expression part cannot include a backslash"
+# Newer names of the standard library, and the version that added each.
+_NEWER: dict[tuple[str, str], tuple[int, int]] = {
+    ("typing", "override"): (3, 12),
+    ("typing", "TypeAliasType"): (3, 12),
+    ("typing", "ReadOnly"): (3, 13),
+    ("typing", "TypeIs"): (3, 13),
+    ("itertools", "batched"): (3, 12),
+    ("collections.abc", "Buffer"): (3, 12),
+    ("warnings", "deprecated"): (3, 13),
+}
+_IMPORT = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+
+
+def needed_python(raised: Raised) -> str:
+    """Returns the Python version that the code needs, or "" if this one may suffice."""
+    source, message = source_of(raised).strip(), raised.message
+    needed: tuple[int, int] | None = None
+    if raised.kind != "SyntaxError":
+        match = _IMPORT.search(message)
+        needed = _NEWER.get((match[2], match[1])) if match else None
+    elif (
+        _TYPE_PARAMETERS.search(source)
+        or (message.startswith("f-string") and _SAME_QUOTES.search(source))
+        or message.startswith(_BACKSLASH)
+    ):
+        needed = 3, 12
+    if needed is None or needed <= sys.version_info[:2]:
+        return ""
+    return f"Python {needed[0]}.{needed[1]} or newer"
 
 
 _MESSAGE, _BEGINNING = 300, 200
@@ -127,15 +153,11 @@ def call_in_words(call: Call) -> str:
         return f"{said}, and then looked at the files"
     if step.doing is Doing.NEXT:
         return f"{said}, and asked for item {step.times} of what it gave"
-    return f"{said}, and then {_step_in_words(step)}"
-
-
-def _step_in_words(step: Step) -> str:
     what = f"its {step.name}" if step.name else "what it gave"
-    if step.doing is not Doing.CALL:
-        return what
-    given = _arguments_in_words(step.positional, step.keywords)
-    return f"{what}({given})" if step.name else f"{what} with ({given})"
+    if step.doing is Doing.CALL:
+        given = _arguments_in_words(step.positional, step.keywords)
+        what += f"({given})" if step.name else f" with ({given})"
+    return f"{said}, and then {what}"
 
 
 def _arguments_in_words(positional: Iterable[Value], keywords: Mapping[str, Value]) -> str:

@@ -28,11 +28,6 @@ _IMPORTS = {
     **dict.fromkeys(("Optional", "Tuple", "List", "Dict", "Any"), "from typing import …"),
 }
 
-_NOTHING = (
-    "Something there is None: an argument that was left out, say, or what a function without a "
-    "return gives."
-)
-
 
 def _no_name(match: re.Match[str], raised: Raised) -> str | None:
     name = match[1]
@@ -54,35 +49,6 @@ def _meant(raised: Raised) -> str | None:
     return f"Did you mean {raised.suggestion}?" if raised.suggestion else None
 
 
-NAMES: tuple[ExceptionKind, ...] = (
-    kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
-    kind(r"UnboundLocalError: cannot access local variable '(\w+)'", _no_value, settles=True),
-    kind(
-        r"return_types\.(\w+)",
-        "{0} gives several tensors at once, as max along an axis gives values and indices: take "
-        "one of them (.values), or unpack them.",
-    ),
-    kind(
-        r"TypeError: (?!cannot pickle).*"
-        r"'(?:method|function|builtin_function_or_method|method_descriptor)'",
-        "Something there is a function that was not called: round brackets after its name call it "
-        "(a @property needs none).",
-    ),
-    kind(r"AttributeError: 'NoneType' object|TypeError: .*(?:'NoneType'|not NoneType)", _NOTHING),
-    kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
-    kind(
-        r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value",
-        "Only a tensor of one number is true or false. To combine booleans, write & | ~ for and, "
-        "or, not. To ask whether something was given, write is None.",
-    ),
-    kind(
-        r"TypeError: '(\w+)' object is not callable",
-        "Round brackets call what stands before them, here a value of type {0}. Should they be "
-        "square, is an operator missing, or does the name hide a function?",
-    ),
-)
-
-
 def _no_module(match: re.Match[str], _: Raised) -> str | None:
     name = match[1]
     top, _dot, inner = name.partition(".")
@@ -97,21 +63,6 @@ def _no_module(match: re.Match[str], _: Raised) -> str | None:
         f"Imports find neither a file {top}.py nor an installed package of that name. A file in a "
         f"folder is imported by the folder's name, too (folder.{top})."
     )
-
-
-IMPORTS: tuple[ExceptionKind, ...] = (
-    kind(r"ModuleNotFoundError: No module named '([\w.]+)'", _no_module),
-    kind(
-        r"ImportError: cannot import name '(\w+)' from '([\w.]+)'",
-        "{1} has no {0}: does it have another name there, or is that an older file?",
-    ),
-    # In `scratch/` are temporary files, which a program names by a path from the root.
-    kind(
-        r"FileNotFoundError: .*No such file or directory: '(?![/…]|scratch/)([^'\n]{1,200})'",
-        "There is no {0} here: a path that begins with a name is looked up from the top of what "
-        "was handed in.",
-    ),
-)
 
 
 def _exit(match: re.Match[str], _: Raised) -> Explanation:
@@ -133,7 +84,47 @@ def _recursion(_: re.Match[str], raised: Raised) -> str | None:
     return "Functions call each other too deeply for Python, perhaps without end."
 
 
-PROGRAM: tuple[ExceptionKind, ...] = (
+NAMES: tuple[ExceptionKind, ...] = (
+    kind(r"ModuleNotFoundError: No module named '([\w.]+)'", _no_module),
+    kind(
+        r"ImportError: cannot import name '(\w+)' from '([\w.]+)'",
+        "{1} has no {0}: does it have another name there, or is that an older file?",
+    ),
+    # In `scratch/` are temporary files, which a program names by a path from the root.
+    kind(
+        r"FileNotFoundError: .*No such file or directory: '(?![/…]|scratch/)([^'\n]{1,200})'",
+        "There is no {0} here: a path that begins with a name is looked up from the top of what "
+        "was handed in.",
+    ),
+    kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
+    kind(r"UnboundLocalError: cannot access local variable '(\w+)'", _no_value, settles=True),
+    kind(
+        r"return_types\.(\w+)",
+        "{0} gives several tensors at once, as max along an axis gives values and indices: take "
+        "one of them (.values), or unpack them.",
+    ),
+    kind(
+        r"TypeError: (?!cannot pickle).*"
+        r"'(?:method|function|builtin_function_or_method|method_descriptor)'",
+        "Something there is a function that was not called: round brackets after its name call it "
+        "(a @property needs none).",
+    ),
+    kind(
+        r"AttributeError: 'NoneType' object|TypeError: .*(?:'NoneType'|not NoneType)",
+        "Something there is None: an argument that was left out, say, or what a function without a "
+        "return gives.",
+    ),
+    kind(r"AttributeError: .*has no attribute", lambda _, raised: _meant(raised)),
+    kind(
+        r"(?:Boolean|bool) value of Tensor with (?:more than one|no) value",
+        "Only a tensor of one number is true or false. To combine booleans, write & | ~ for and, "
+        "or, not. To ask whether something was given, write is None.",
+    ),
+    kind(
+        r"TypeError: '(\w+)' object is not callable",
+        "Round brackets call what stands before them, here a value of type {0}. Should they be "
+        "square, is an operator missing, or does the name hide a function?",
+    ),
     kind(r"^SystemExit: (.*)", _exit),
     kind(
         r"^BdbQuit: ",

@@ -69,13 +69,9 @@ def _no_such_axis(match: re.Match[str], raised: Raised) -> str:
     if "unsqueeze" in source_of(raised):  # it may name one axis more than there are
         return f"An axis from {-axes} to {axes - 1} can be named here, and {asked} is none of them."
     # The range of a tensor without axes is that of a tensor of one.
-    return _without_axis("A tensor of at most" if axes == 1 else "A tensor of", axes, asked)
-
-
-def _without_axis(owner: str, axes: int, asked: int) -> str:
-    plural = "axis" if axes == 1 else "axes"
+    number = "at most 1 axis" if axes == 1 else f"{axes} axes"
     advice = f"; {_ANY_NUMBER}" if asked >= 0 else ""
-    return f"{owner} {axes} {plural} has no axis {asked}{advice}."
+    return f"A tensor of {number} has no axis {asked}{advice}."
 
 
 def _subscripts(match: re.Match[str], _: Raised) -> str:
@@ -109,11 +105,6 @@ SIZES: tuple[ExceptionKind, ...] = (
         r"view size is not compatible",
         "The numbers do not lie in memory as view needs them, as after a transposition; .reshape, "
         "or .contiguous() before .view, copies them.",
-    ),
-    kind(
-        r"Tensor must have a last dimension with stride 1",
-        "The numbers of the last axis do not lie side by side in memory, as after x[..., ::2]; "
-        ".contiguous() before this call copies them.",
     ),
     kind(
         rf"number of subscripts in the equation \((\d+)\) does not match the number of dimensions "

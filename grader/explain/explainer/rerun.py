@@ -18,7 +18,7 @@ from grader.core.wire.calls import Answer, Call
 from grader.core.wire.records import Line
 from grader.explain.answers import InFull, words_of
 from grader.explain.deadline import Deadline, still_running, what_runs
-from grader.explain.excerpts import function_start, lines_of
+from grader.explain.excerpts import lines_of
 from grader.sandbox.session import Session
 from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import SEED, fresh_case
@@ -137,7 +137,7 @@ LOST = (Status.TIMEOUT, Status.CRASHED)
 # Wait for a hang that is probably the known one: long enough to dump the stack.
 _AGAIN_SECONDS = 0.5
 # A line of `faulthandler`, which writes the innermost frame first.
-_FRAME = re.compile(r'^ *File "(.{1,500})", line (\d{1,7}) in ', re.MULTILINE)
+_FRAME = re.compile(r'^ *File "(.{1,500})", line (\d{1,7}) in (.{1,500})', re.MULTILINE)
 _ESCAPED = re.compile(r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})")
 _TOOK = re.compile(r" took longer than (?P<seconds>[\d.]+) seconds.* was stopped(?P<why>.*)$")
 _LONGEST_LINE = 300
@@ -158,7 +158,7 @@ class LostTests:
     def __init__(self, session: Session, root: Path) -> None:
         self._replay = session
         self._root = root
-        self._places: dict[tuple[str, int], Line] = {}
+        self._places: dict[str, Line] = {}
 
     def told(
         self, lost: Sequence[Verdict], repeat: Repeat, deadline: Deadline
@@ -193,40 +193,39 @@ class LostTests:
 
     def line(self) -> Line | None:
         """Returns the innermost submission line in the last stack dump, or None."""
-        for file, number in _FRAME.findall(self._replay.stack_dump):
+        return next((line for line, _ in self._lines()), None)
+
+    def _lines(self) -> Iterator[tuple[Line, str]]:
+        """Yields the submission's lines in the last stack dump, each with its function."""
+        for file, number, function in _FRAME.findall(self._replay.stack_dump):
             text = _ESCAPED.sub(lambda found: chr(int(found[found.lastindex or 1], 16)), file)
             name = text.removeprefix(f"{self._root}/")
             lines = lines_of(self._root, name)
             if 1 <= int(number) <= len(lines):
-                return Line(name, int(number), lines[int(number) - 1].strip()[:_LONGEST_LINE])
-        return None
+                source = lines[int(number) - 1].strip()[:_LONGEST_LINE]
+                yield Line(name, int(number), source), f"{name} {function}"
 
     def _repeated(
         self, one: Verdict, repeat: Repeat
     ) -> tuple[StudentFault | None, Line | None, bool]:
         """Returns a lost test's fault and line, and whether the same function hung before."""
-        hung = one.status is Status.TIMEOUT
-        seconds = _AGAIN_SECONDS if hung and self._places else math.inf
-        fault = self._fault(one, repeat, seconds)
-        line = self.line() if hung else None
-        if line is not None and seconds < math.inf and self._key(line) not in self._places:
-            fault = self._fault(one, repeat, math.inf)
-            line = self.line()
+        if one.status is not Status.TIMEOUT:
+            return self._fault(one, repeat, math.inf), None, False
+        for seconds in (_AGAIN_SECONDS, math.inf) if self._places else (math.inf,):
+            fault = self._fault(one, repeat, seconds)
+            line, function = next(self._lines(), (None, ""))
+            is_known = function in self._places
+            if is_known or line is None:
+                break
         if fault is None or line is None:
             return fault, None, False
-        key = self._key(line)
-        is_known = key in self._places
-        return fault, self._places.setdefault(key, line), is_known
+        return fault, self._places.setdefault(function, line), is_known
 
     def _fault(self, one: Verdict, repeat: Repeat, seconds: float) -> StudentFault | None:
         raised = repeat(one.id, lambda call: self._replay.ask(call, seconds))
         if isinstance(raised, StudentFault) and raised.status in LOST:
             return raised
         return None
-
-    def _key(self, line: Line) -> tuple[str, int]:
-        """Returns the file and the first line of the function around a line."""
-        return line.file, function_start(self._root, Where(line.file, line.line))
 
 
 def hang_told(said: str, line: Line, printed: Sequence[str], is_known: bool = False) -> Told:

@@ -40,25 +40,6 @@ _MEMORY = 1 << 30
 _LARGEST_FILE = 64 << 20
 
 
-class OwnTime:
-    """A clock that counts processor time of this process and of its session's workers.
-
-    The clock stands still while the machine is busy with something else.
-    """
-
-    def __init__(self) -> None:
-        self._session: Session | None = None
-
-    def follow(self, session: Session) -> None:
-        """Counts the time of a session's workers as well."""
-        self._session = session
-
-    def __call__(self) -> float:
-        """Returns seconds; only differences between two readings mean something."""
-        of_workers = 0.0 if self._session is None else self._session.spent
-        return time.process_time() + of_workers
-
-
 class ExplainerService:
     """A service that explains one submission per job."""
 
@@ -88,17 +69,20 @@ class ExplainerService:
         After a failure of any kind, the last words say why the explanation is incomplete. There are
         none for a submission that was unreadable before.
         """
-        own_time, seconds = OwnTime(), self._settings.explain_seconds
-        deadline = Deadline.after(seconds, own_time, EXPLAINING_WALL_FACTOR * seconds)
-        words = Words()
+        seconds, words = self._settings.explain_seconds, Words()
         try:
             entry, limits = Entry.from_json(job["entry"]), self._limits(job)
             with self._preparation.prepared(entry, limits) as session:
-                own_time.follow(session)
+                # The clock stands still while the machine is busy with something else.
+                deadline = Deadline.after(
+                    seconds,
+                    lambda: time.process_time() + session.spent,
+                    EXPLAINING_WALL_FACTOR * seconds,
+                )
                 for words in self._words(session, job, deadline):
                     yield words
-            if deadline.passed:
-                yield replace(words, missing=LATE)
+                if deadline.passed:
+                    yield replace(words, missing=LATE)
         except Unreadable as problem:
             if job["status"] != GradeStatus.UNREADABLE:
                 yield replace(words, missing=f"it could be read once, and not again: {problem}")

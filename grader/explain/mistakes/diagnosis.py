@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -58,16 +58,13 @@ def diagnose(
     """
     found: dict[str, Finding] = {}
     with contextlib.suppress(TooLate):
-        for exercise, seen in deadline.each(observations.items()):
-            named = {finding.diagnosis.mistake for finding in found.values()}
-            finding = _finding(catalogue, seen, named, deadline)
-            if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
-                found[exercise] = finding
-        named = {finding.diagnosis.mistake for finding in found.values()}
-        for exercise in [name for name in observations if name not in found] if named else ():
-            finding = _found_again(catalogue, observations[exercise], named, deadline)
-            if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
-                found[exercise] = finding
+        for enough in (TELLING_CASES, _TELLING_CASES_OF_A_FOUND_ONE):
+            left = [name for name in observations if name not in found]
+            for exercise in deadline.each(left):
+                named = {finding.diagnosis.mistake for finding in found.values()}
+                finding = _finding(catalogue, observations[exercise], named, deadline, enough)
+                if finding is not None and not contradicts(exercise, finding.diagnosis.mistake):
+                    found[exercise] = finding
     return _at_the_root({name: found[name] for name in observations if name in found})
 
 
@@ -84,48 +81,40 @@ def wrong_cases(catalogue: Catalogue, observations: Sequence[Observation]) -> in
 
 
 def _finding(
-    catalogue: Catalogue, observations: Sequence[Observation], named: Set[str], deadline: Deadline
+    catalogue: Catalogue,
+    observations: Sequence[Observation],
+    named: Set[str],
+    deadline: Deadline,
+    enough: int,
 ) -> Finding | None:
-    """Returns the mistake that explains an exercise; among several, the one `named` elsewhere."""
-    evidence = _evidence(catalogue, observations, TELLING_CASES)
+    """Returns the mistake that explains an exercise; among several, the one `named` elsewhere.
+
+    With fewer answers than usual, `enough` for a found mistake, it is one of the `named`.
+    """
+    evidence = _evidence(catalogue, observations, enough)
     if evidence is None:
         return None
     known = [
         name
-        for name in _known_for_some(catalogue, evidence.wrong, TELLING_CASES)
-        if name in named or not catalogue.echoes(name, evidence.wrong[0])
+        for name in _known_for_some(catalogue, evidence.wrong, enough)
+        if name in named
+        or (enough == TELLING_CASES and not catalogue.echoes(name, evidence.wrong[0]))
     ]
     alone = [name for name in known if AND not in name]
-    fitting = _fitting(catalogue, deadline.each(alone), evidence, TELLING_CASES)
+    fitting = _fitting(catalogue, deadline.each(alone), evidence, enough)
     if fitting and fitting.keys().isdisjoint(named):
         # Two mistakes found elsewhere may together give the answers of a third one.
         both = [name for name in known if AND in name and named >= {*name.split(AND)}]
-        fitting = _fitting(catalogue, deadline.each(both), evidence, TELLING_CASES) or fitting
+        fitting = _fitting(catalogue, deadline.each(both), evidence, enough) or fitting
     if not fitting:
         same = _indifferent(catalogue, evidence.wrong, deadline)
         if same is not None:
             tests = frozenset(one.test for one in evidence.wrong)
             return Finding(catalogue.diagnosis(same, evidence.wrong[0]), tests)
         together = [name for name in known if AND in name]
-        fitting = _fitting(catalogue, deadline.each(together), evidence, TELLING_CASES)
+        fitting = _fitting(catalogue, deadline.each(together), evidence, enough)
     if len(fitting) > 1:
         fitting = {name: fitting[name] for name in fitting if name in named}
-    return _explaining(catalogue, fitting, evidence, observations)
-
-
-def _found_again(
-    catalogue: Catalogue,
-    observations: Sequence[Observation],
-    named: Collection[str],
-    deadline: Deadline,
-) -> Finding | None:
-    """Returns the mistake `named` in another exercise that explains this one, too."""
-    enough = _TELLING_CASES_OF_A_FOUND_ONE
-    evidence = _evidence(catalogue, observations, enough)
-    if evidence is None:
-        return None
-    known = [one for one in _known_for_some(catalogue, evidence.wrong, enough) if one in named]
-    fitting = _fitting(catalogue, deadline.each(known), evidence, enough)
     return _explaining(catalogue, fitting, evidence, observations)
 
 

@@ -19,7 +19,7 @@ from grader.core.text import begun_small
 from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, mapped
-from grader.explain.layouts import RESULT, KeptSteps, Steps
+from grader.explain.layouts import RESULT, Steps
 from grader.explain.mistakes.prediction import RIGHT, Catalogue, Numbers, dropped
 from grader.testing.course import AND, course_code, listed_in, make_importable
 from grader.testing.handles.handle import call_in_float64
@@ -147,7 +147,7 @@ class KnownMistakes(Catalogue):
         steps: dict[str, Sequence[torch.Tensor]] = {}
         if self._named_steps is not None:
             steps |= self._named_steps(function, exactly.arguments)
-        return KeptSteps(steps | {RESULT: [result]})
+        return steps | {RESULT: [result]}
 
     def _answer(self, function: Callable[..., Any], call: Call) -> torch.Tensor | None:
         """Returns a function's answer to a call, or None if the function raises.

@@ -1,4 +1,4 @@
-"""Predicted answers of known mistakes: as whole tensors, dropout patterns, or frozen samples."""
+"""Predicted answers of known mistakes: as whole tensors, frozen samples, or dropout patterns."""
 
 from __future__ import annotations
 
@@ -21,28 +21,39 @@ _BLURRED = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A predicted answer with all its values.
+    """A predicted answer with all its values, or with a sample of them.
 
-    `rounding` is how far rounding in the inputs' dtype alone moves a value.
+    `rounding` is how far rounding in the inputs' dtype alone moves a value. `shape` is that of an
+    answer whose values are a sample, as `sample` takes it, and None for a whole answer.
     """
 
     value: torch.Tensor
     rounding: float = 0.0
+    shape: tuple[int, ...] | None = None
 
     @property
     def tells(self) -> bool:
-        """Returns whether rounding leaves the values clear enough to compare."""
-        return not_blurred(self.value, self.rounding)
+        """Returns whether rounding is small beside the largest of the values."""
+        if self.rounding == 0:
+            return True
+        finite = self.value[self.value.isfinite()].double()
+        return finite.numel() > 0 and self.rounding <= _BLURRED * float(finite.abs().max())
 
     def agrees(self, observation: Observation, leniency: float) -> bool:
         """Returns whether an answer has the predicted shape and values."""
-        return same_numbers(observation, observation.value, self.value, self.rounding, leniency)
+        seen = observation.value
+        if self.shape is not None:
+            if seen.shape[:_AXES] != self.shape:
+                return False
+            seen = sample(seen)
+        return same_numbers(observation, seen, self.value, self.rounding, leniency)
 
     def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
         """Returns whether another prediction for the same call is the same."""
-        return isinstance(other, Numbers) and same_numbers(
-            observation, other.value, self.value, self.rounding + other.rounding, leniency
-        )
+        if not isinstance(other, Numbers) or other.shape != self.shape:
+            return False
+        rounding = self.rounding + other.rounding
+        return same_numbers(observation, other.value, self.value, rounding, leniency)
 
 
 def same_numbers(
@@ -58,14 +69,6 @@ def same_numbers(
     allowed = tolerance_for(observation.value.dtype)
     lenient = Tolerance(allowed.rtol * leniency, (allowed.atol + rounding) * leniency)
     return all_within(seen, predicted, lenient)
-
-
-def not_blurred(predicted: torch.Tensor, rounding: float) -> bool:
-    """Returns whether rounding is small beside the largest of the predicted values."""
-    if rounding == 0:
-        return True
-    finite = predicted[predicted.isfinite()].double()
-    return finite.numel() > 0 and rounding <= _BLURRED * float(finite.abs().max())
 
 
 # In standard deviations: the most by which two draws of one dropout differ.
@@ -179,38 +182,13 @@ _AXES = 8
 _WIDTH = _AXES + SAMPLE + 2
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """A predicted answer, of which `numbers` hold the sizes of the axes and a few values."""
-
-    numbers: torch.Tensor
-    rounding: float
-
-    @property
-    def tells(self) -> bool:
-        """Returns whether rounding leaves the values clear enough to compare."""
-        return not_blurred(self.numbers[_AXES:], self.rounding)
-
-    def agrees(self, observation: Observation, leniency: float) -> bool:
-        """Returns whether an answer has the predicted shape and sampled values."""
-        seen = _sampled(observation.value)
-        is_shaped_so = torch.equal(seen[:_AXES], self.numbers[:_AXES])
-        return is_shaped_so and same_numbers(
-            observation, seen, self.numbers, self.rounding, leniency
-        )
-
-    def is_like(self, other: Prediction, observation: Observation, leniency: float) -> bool:
-        """Returns whether another prediction for the same call is the same."""
-        return isinstance(other, Sampled) and same_numbers(
-            observation, other.numbers, self.numbers, self.rounding + other.rounding, leniency
-        )
-
-
 def row_of(prediction: Prediction | None) -> torch.Tensor:
     """Returns a prediction as a row."""
     row = torch.zeros(_WIDTH)
     if isinstance(prediction, Numbers):
-        row[:-2], row[-2], row[-1] = _sampled(prediction.value), prediction.rounding, 1
+        shape = prediction.value.shape[:_AXES]
+        row[:_AXES] = torch.tensor([*shape, *[-1] * (_AXES - len(shape))])
+        row[_AXES:-2], row[-2], row[-1] = sample(prediction.value), prediction.rounding, 1
     elif isinstance(prediction, Dropped):
         seen = (prediction.factor, prediction.share, prediction.by_rows, prediction.draws)
         row[: len(seen)], row[-1] = torch.tensor(seen), 1
@@ -225,13 +203,7 @@ def prediction_of(row: torch.Tensor, dropped_from: str | None) -> Prediction | N
     if not row[-1]:
         return None
     if dropped_from is None:
-        return Sampled(row[:-2], float(row[-2]))
+        shape = tuple(int(size) for size in row[:_AXES].tolist() if size >= 0)
+        return Numbers(row[_AXES:-2], float(row[-2]), shape)
     factor, share, by_rows, draws = row[:4].tolist()
     return Dropped(dropped_from, factor, share, bool(by_rows), int(draws))
-
-
-def _sampled(answer: torch.Tensor) -> torch.Tensor:
-    sizes = torch.full((_AXES,), -1.0, dtype=torch.float64)
-    shape = torch.tensor(answer.shape[:_AXES], dtype=torch.float64)
-    sizes[: len(shape)] = shape
-    return torch.cat((sizes, sample(answer)))

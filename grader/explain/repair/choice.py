@@ -1,19 +1,26 @@
-"""Chooses the lines to tell a student, from edits that fix an exercise: up to three, or none."""
+"""Chooses the lines to tell a student, from edits that fix an exercise: up to three, or none.
+
+Several edits often fix one program, and the source tells them apart. A slip leaves odd code: a
+name that is never used, or the second thing before the first. Undoing the slip leaves ordinary
+code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from grader.core.names import is_adapter
 from grader.explain.line_words import proof, subject_in_words, suspicion
-from grader.explain.repair.ranking import weight_of
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.program.source import Function, bound_in
+from grader.explain.rewriting.program.vocabulary import Vocabulary
 
 # Two lines are told if the weights of their best edits differ by at most this.
 _ABOUT_THE_SAME = 0.35
-# A heavy edit more often fixes by chance, so a second line may be farther away.
-_HEAVY, _FAR = 1.9, 0.6
 # If more lines than these have practically equal weights, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 3
@@ -85,48 +92,31 @@ def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedE
     them wins.
     """
     able = [one for one in repairs if one.is_whole]
+    # If dropping a condition fixes the exercise, changing it only steers calls around the fault.
+    # Tests often pass an optional argument always, or never.
+    dropped = {_line(one) for one in able if one.made.edit.kind == _DROPS}
+    steering = {line for line in dropped if "None" not in sources.line(*line)}
+    able = [one for one in able if one.made.edit.kind not in _ASKS or _line(one) not in steering]
     if not able:
         return None
     most = max(map(_fixed, able))
-    weighed = _weighed([one for one in able if _fixed(one) == most], sources)
     lightest: dict[Line, tuple[float, RepairEdit]] = {}
-    for weight, one in weighed:
+    best = [(weight_of(one.made, sources), one) for one in able if _fixed(one) == most]
+    for weight, one in sorted(best, key=lambda pair: (pair[0], _line(pair[1]) in dropped)):
         lightest.setdefault(_line(one), (weight, one))
     ranked = list(lightest.values())
     lightest_of_all = ranked[0][0]
     equal = sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked)
     if lightest_of_all > _UNLIKELY or equal > _MOST_EQUAL:
         return None
-    limit = lightest_of_all + (_ABOUT_THE_SAME if lightest_of_all < _HEAVY else _FAR)
-    told = [one for weight, one in ranked if weight <= limit][: max(2, equal)]
+    near = lightest_of_all + _ABOUT_THE_SAME
+    told = [one for weight, one in ranked if weight <= near][: max(2, equal)]
     places = tuple(_place(one.made, sources) for one in told)
     return RepairedExercise(places, told[0].exercises, lightest_of_all <= _PLAIN)
 
 
 def _fixed(repair: RepairEdit) -> tuple[int, float]:
     return len(repair.exercises), repair.share_with_precision
-
-
-def _weighed(
-    repairs: Sequence[RepairEdit], sources: EditableSources
-) -> list[tuple[float, RepairEdit]]:
-    """Returns the repairs by weight, the lightest first.
-
-    If dropping a condition also fixes the exercise, negating it only steers calls around the
-    fault. An edit that changes such a condition weighs at least as much as one that drops it.
-    Lines with `None` are an exception: tests often pass an optional argument always, or never.
-    """
-    weights = [weight_of(one.made, sources) for one in repairs]
-    drops: dict[Line, float] = {}
-    for weight, one in zip(weights, repairs, strict=True):
-        line = _line(one)
-        if one.made.edit.kind == _DROPS and "None" not in sources.line(*line):
-            drops[line] = min(weight, drops.get(line, weight))
-    found = [
-        (max(weight, drops.get(_line(one), 0.0)) if one.made.edit.kind in _ASKS else weight, one)
-        for weight, one in zip(weights, repairs, strict=True)
-    ]
-    return sorted(found, key=lambda pair: pair[0])
 
 
 def _line(repair: RepairEdit) -> Line:
@@ -144,3 +134,52 @@ def _place(made: FileEdit, sources: EditableSources) -> Place:
         edit.subject,
         lines[edit.line - 1].strip() if edit.line <= len(lines) else "",
     )
+
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_MORE_ORDERLY = -0.6
+_LESS_ORDERLY = 1.6
+_USES_WHAT_IS_UNUSED = -1.0
+_LEAVES_UNUSED = 1.0
+
+
+def weight_of(made: FileEdit, sources: EditableSources) -> float:
+    """Returns the weight of an edit: its cost, plus penalties, minus bonuses.
+
+    The lighter an edit, the likelier.
+    """
+    edit, source = made.edit, sources.text(made.file)
+    before, after = _changed_lines(source, edit.applied(source), edit.lines)
+    found = edit.cost + _by_order(before, after, sources.slips.vocabulary)
+    node = sources.node(made.file, edit.line)
+    if node is not None:
+        old, new = ({*_NAME.findall(text)} for text in (before, after))
+        unused = _unused_beside(node, edit.lines)
+        if unused & (new - old):
+            found += _USES_WHAT_IS_UNUSED
+        if unused & (old - new) and not is_adapter(node.name):
+            found += _LEAVES_UNUSED
+    return found
+
+
+def _by_order(before: str, after: str, vocabulary: Vocabulary) -> float:
+    """Returns a bonus if an edit puts names in their usual order, a penalty if out of it."""
+    was, is_now = (vocabulary.disorder(_NAME.findall(text)) for text in (before, after))
+    return _MORE_ORDERLY if is_now < was else _LESS_ORDERLY if is_now > was else 0.0
+
+
+def _unused_beside(node: Function, lines: Collection[int]) -> set[str]:
+    """Returns the names that a function binds and reads on no line but these."""
+    used = {
+        one.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.lineno not in lines
+    }
+    return bound_in(node) - used - {"self", "cls"}
+
+
+def _changed_lines(source: str, edited: str, lines: Collection[int]) -> tuple[str, str]:
+    old, new = source.split("\n"), edited.split("\n")
+    before = [old[line - 1] for line in lines if line <= len(old)]
+    after = [new[line - 1] for line in lines if line <= len(new)]
+    return "\n".join(before), "\n".join(after)

@@ -64,23 +64,18 @@ class ExerciseRepair:
         with an unrepaired exercise seldom has a repair. The search tries only likely edits for it,
         and none if several exercises there remain unrepaired.
         """
-        found: dict[str, RepairedExercise] = {}
         for exercise, own in asked.items():
-            if exercise in found or all(one.right for one in own):
-                continue
-            if exercise in self.chosen:
-                if (known := self.chosen[exercise]) is not None:
-                    found |= dict.fromkeys(_newly_fixed(exercise, known, found), known)
+            if exercise in self.chosen or all(one.right for one in own):
                 continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
             self._by_dtype |= {exercise} if _fails_by_dtype(own) else set()
             attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
             if all(one.provable for one in own):
-                attempt = self._attempt(exercise, found)
+                attempt = self._attempt(exercise)
             only_some_raise = {one.answered for one in own if not one.right} == {False, True}
             if attempt.choice is None and attempt.is_whole and only_some_raise:
-                attempt = self._repair_of_answers(attempt, found)
+                attempt = self._repair_of_answers(attempt)
             if attempt.choice is None:
                 for other in self._sharing(exercise):
                     self._in_vain[other].add(exercise)
@@ -89,11 +84,10 @@ class ExerciseRepair:
                 self.ignored |= {} if unused is None else {exercise: unused.in_words()}
             self.chosen.setdefault(exercise, None)
             if attempt.choice is not None:
-                found |= dict.fromkeys(attempt.fixed, attempt.choice)
                 self.chosen |= dict.fromkeys(attempt.fixed, attempt.choice)
             yield attempt
 
-    def _attempt(self, exercise: str, found: Mapping[str, RepairedExercise]) -> RepairAttempt:
+    def _attempt(self, exercise: str) -> RepairAttempt:
         """Returns the repair of an exercise.
 
         A repair may work by chance if it is not a plain slip and exercises on the same lines stay
@@ -107,18 +101,16 @@ class ExerciseRepair:
         self._passed[exercise] = search.passed
         tried, is_whole = search.tried, not search.left_out
         if choice is not None and not choice.exercises & self._doubted:
-            left = self._sharing(exercise, self._adapters) - choice.exercises - found.keys()
+            fixed = self._newly_fixed(exercise, choice)
+            left = self._sharing(exercise, self._adapters) - choice.exercises - self._fixed
             is_chance = len(left) > _MOST_LEFT * len(choice.exercises)
             if choice.is_plain or not is_chance:
-                fixed = _newly_fixed(exercise, choice, found)
                 return RepairAttempt(exercise, choice, fixed, tried, is_whole)
         if is_whole:
             self._doubted.add(exercise)
         return RepairAttempt(exercise, None, frozenset(), tried, is_whole)
 
-    def _repair_of_answers(
-        self, before: RepairAttempt, found: Mapping[str, RepairedExercise]
-    ) -> RepairAttempt:
+    def _repair_of_answers(self, before: RepairAttempt) -> RepairAttempt:
         """Returns the repair of an exercise's wrong answers, ignoring the calls that raise.
 
         Much code takes only the number of axes that its course used, and raises for others.
@@ -130,8 +122,15 @@ class ExerciseRepair:
         tried, is_whole = before.tried + search.tried, not search.left_out
         if choice is None or not choice.is_plain:
             return replace(before, tried=tried, is_whole=is_whole)
-        fixed = _newly_fixed(before.exercise, choice, found)
+        fixed = self._newly_fixed(before.exercise, choice)
         return RepairAttempt(before.exercise, choice, fixed, tried, is_whole)
+
+    @property
+    def _fixed(self) -> set[str]:
+        return {name for name, one in self.chosen.items() if one is not None}
+
+    def _newly_fixed(self, exercise: str, choice: RepairedExercise) -> frozenset[str]:
+        return (choice.exercises | {exercise}) - self._fixed
 
     def _choice(self, exercise: str, search: Search) -> RepairedExercise | None:
         """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only.
@@ -166,12 +165,6 @@ def _fails_by_dtype(asked: Sequence[CheckedCall]) -> bool:
     right = {dtype for one in asked if one.right for dtype in dtypes_of(one.question)}
     wrong = [{*dtypes_of(one.question)} for one in asked if not one.right]
     return bool(right) and all(own and own.isdisjoint(right) for own in wrong)
-
-
-def _newly_fixed(
-    exercise: str, choice: RepairedExercise | None, found: Mapping[str, RepairedExercise]
-) -> frozenset[str]:
-    return frozenset() if choice is None else (choice.exercises | {exercise}) - found.keys()
 
 
 # Processor time.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy
@@ -13,6 +13,7 @@ import torch
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.core.wire.values import Value, as_tensor, is_row
+from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue, Numbers
 from grader.testing.outcome import Observation, Question
 
@@ -61,22 +62,35 @@ def is_answer(catalogue: Catalogue, question: Question, answer: torch.Tensor | N
 def is_of_kind(catalogue: Catalogue, seen: Observation) -> bool:
     """Returns whether an answer is boolean if and only if the right one is."""
     right = catalogue.right(seen)
-    if not isinstance(right, Numbers):
+    if not isinstance(right, Numbers) or right.shape is not None:
         return True
     return (right.value.dtype is torch.bool) == (seen.value.dtype is torch.bool)
 
 
-def that_raised(catalogue: Catalogue, exercise: str, question: Question) -> CheckedCall:
-    """Returns a call that raised.
+def checked_calls(
+    catalogue: Catalogue,
+    exercise: str,
+    answers: Iterable[Observation],
+    raised: Iterable[Question],
+    failed: Collection[str],
+) -> Iterator[CheckedCall]:
+    """Yields the calls of an exercise with a known right answer, and those that raised.
 
-    The call is not provable if None is the right answer, as for an optimizer's step. Any edit that
-    stops the exception would pass.
+    Only an answer in one of the `failed` tests is wrong. A call that raised is not provable if None
+    is its right answer, as for an optimizer's step: any edit that stops the exception would pass.
     """
-    nothing = as_tensor(None)
-    seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
-    right = catalogue.right(seen)
-    provable = right is not None and not seen.is_as(right, 1)
-    return CheckedCall(exercise, question, right=False, answered=False, provable=provable)
+    for one in answers:
+        right = is_right(catalogue, one)
+        if one.test in failed:
+            right = right and is_of_kind(catalogue, one)
+        if right or (right is False and one.test in failed):
+            question = Question(one.test, one.number, one.aspect, one.call)
+            yield CheckedCall(exercise, question, right)
+    for question in raised:
+        nothing = as_tensor(None)
+        seen = Observation(question.test, question.number, question.aspect, question.call, nothing)
+        provable = is_right(catalogue, seen) is False
+        yield CheckedCall(exercise, question, right=False, answered=False, provable=provable)
 
 
 def telling(questions: Iterable[CheckedCall], most: int) -> list[CheckedCall]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -34,9 +35,7 @@ _WRONG_PROVEN = 8
 _PRECISION_PROVEN = 2
 _RIGHT_PROVEN = 3
 _WRONG_OF_OTHERS, _MOST_WRONG_OF_OTHERS = 2, 16
-_RIGHT_ELSEWHERE, _MOST_RIGHT_ELSEWHERE = 3, 40
-# An exercise that is partly wrong may break in its right parts.
-_RIGHT_OF_WRONG_OTHERS, _MOST_RIGHT_OF_WRONG = 12, 16
+_RIGHT_OF_OTHERS, _MOST_RIGHT_OF_OTHERS = 4, 56
 # Padded to this number, so that the worker cannot infer which edits were right.
 _PROVEN_TOGETHER = 12
 # If more edits pass a few calls, several lines have a share in the proof.
@@ -334,13 +333,9 @@ class Search:
     def _proof_of_right_and_others(self) -> Iterator[CheckedCall]:
         yield from telling(self._right, _RIGHT_PROVEN)
         wrong = [one for one in self._others if not one.right]
-        names = {one.exercise for one in wrong}
         right = [one for one in self._others if one.right]
-        beside_wrong = [one for one in right if one.exercise in names]
-        elsewhere = [one for one in right if one.exercise not in names]
-        yield from list(in_turn(wrong, _WRONG_OF_OTHERS))[:_MOST_WRONG_OF_OTHERS]
-        yield from list(in_turn(beside_wrong, _RIGHT_OF_WRONG_OTHERS))[:_MOST_RIGHT_OF_WRONG]
-        yield from list(in_turn(elsewhere, _RIGHT_ELSEWHERE))[:_MOST_RIGHT_ELSEWHERE]
+        yield from itertools.islice(in_turn(wrong, _WRONG_OF_OTHERS), _MOST_WRONG_OF_OTHERS)
+        yield from itertools.islice(in_turn(right, _RIGHT_OF_OTHERS), _MOST_RIGHT_OF_OTHERS)
 
     def _repair_edit(
         self, made: FileEdit, proof: Sequence[_Checked], place: int, outcomes: Outcomes
@@ -386,19 +381,17 @@ def _by_line_in_turn(edits: Sequence[FileEdit], left: Sequence[int]) -> list[int
     Many edits of one line may pass by luck; they do not keep other lines from the proof.
     """
     met: Counter[tuple[str, int]] = Counter()
-    turns: dict[int, int] = {}
-    for number in left:
+
+    def turn(number: int) -> int:
+        """Returns how many edits of the line came before."""
         line = edits[number].file, edits[number].edit.line
-        turns[number] = met[line]
         met[line] += 1
-    return sorted(left, key=lambda number: turns[number])
+        return met[line]
+
+    return sorted(left, key=turn)
 
 
 def _with_others(count: int, left: Sequence[int]) -> list[int]:
     """Returns the edits in `left`, padded with others to hide which passed."""
-    chosen = set(left)
-    for number in range(count):
-        if len(chosen) >= _PROVEN_TOGETHER:
-            break
-        chosen.add(number)
-    return sorted(chosen)
+    others = (number for number in range(count) if number not in left)
+    return sorted([*left, *itertools.islice(others, max(0, _PROVEN_TOGETHER - len(left)))])

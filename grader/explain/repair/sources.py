@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,7 @@ from grader.core.wire.trials import Passed
 from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
-# How far values are followed to the values that they are made of.
+# How far values are followed to the values and classes that they are made of.
 _MOST_MADE_OF = 4
 _MOST_FILES = 400
 _LONGEST = 200_000
@@ -51,8 +50,9 @@ class EditableSources:
     def below(
         cls, root: Path, slips: Slips = NO_SLIPS, contract: Path | None = None
     ) -> EditableSources:
-        """Returns all sources below a root, except very large ones."""
-        return cls.of(root, filter(is_source, files_below(root)), slips, contract)
+        """Returns all sources below a root, and notebooks' cells, except very large ones."""
+        paths = sorted([*root.rglob("*.py"), *root.rglob("*.ipynb/*")])
+        return cls.of(root, paths, slips, contract)
 
     @classmethod
     def of(
@@ -148,31 +148,15 @@ class EditableSources:
             for node in self._files[name].body:
                 if own & _span(node):
                     used |= _used(node)
-                    own |= _headers(node, own) | _inheriting(node, own)
+                    own |= _outside_bodies(node)
         statements = [(name, node) for name, file in self._files.items() for node in file.body]
         # A top-level value may be made of others: a compiled pattern of a table.
         for _ in range(_MOST_MADE_OF):
             for name, node in statements:
                 if used & _bound(node):
-                    lines.setdefault(name, set()).update(_span(node))
+                    lines.setdefault(name, set()).update(_outside_bodies(node))
                     used |= _used(node)
-        for name, node in statements:
-            if isinstance(node, ast.ClassDef) and node.name in used:
-                own = lines.setdefault(name, set())
-                own |= _headers(node, _span(node)) | _inheriting(node, own)
         return {name: own - self._files[name].handed_out for name, own in lines.items()}
-
-
-def files_below(root: Path) -> Iterator[Path]:
-    """Yields all files below a folder, in order."""
-    for folder, folders, files in os.walk(root):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(files))
-
-
-def is_source(path: Path) -> bool:
-    """Returns whether a file holds Python: a module, or a cell of a notebook."""
-    return path.suffix == ".py" or any(part.endswith(".ipynb") for part in path.parts[:-1])
 
 
 def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
@@ -196,29 +180,16 @@ def _span(node: ast.stmt) -> set[int]:
     return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
-def _headers(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Returns the lines of defaults and class attributes around the lines in `passed`."""
-    found: set[int] = set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.FunctionDef) and passed & _span(one) and one.body:
-            if one.args.defaults or one.args.kw_defaults:
-                found |= set(range(one.lineno, one.body[0].lineno))
-        elif isinstance(one, ast.ClassDef) and passed & _span(one):
-            for own in one.body:
-                if isinstance(own, ast.Assign | ast.AnnAssign):
-                    found |= _span(own)
-    return found
+def _outside_bodies(node: ast.stmt) -> set[int]:
+    """Returns a statement's lines without functions' bodies: defaults, headers and attributes.
 
-
-def _inheriting(node: ast.stmt, passed: set[int]) -> set[int]:
-    """Returns the first lines of a derived class and of its methods that no call ran.
-
-    A method may have the wrong name, so that a call runs the base class's method instead.
+    A derived class may have the wrong base, or its method a wrong name.
     """
-    if not isinstance(node, ast.ClassDef) or not node.bases:
+    if isinstance(node, Function) and not (node.args.defaults or node.args.kw_defaults):
         return set()
-    methods = (one for one in node.body if isinstance(one, ast.FunctionDef))
-    return {node.lineno} | {one.lineno for one in methods if not passed & _span(one)}
+    functions = (one for one in ast.walk(node) if isinstance(one, Function))
+    bodies = (_span(part) for one in functions for part in one.body)
+    return _span(node).difference(*bodies)
 
 
 def _used(node: ast.stmt) -> set[str]:
@@ -233,4 +204,6 @@ def _bound(node: ast.stmt) -> set[str]:
         targets = node.targets
     elif isinstance(node, ast.AnnAssign | ast.AugAssign):
         targets = [node.target]
+    elif isinstance(node, ast.ClassDef):
+        return {node.name}
     return {name for target in targets for name in names_in(target)}

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from grader.core.verdict import Status
-from grader.core.wire.calls import MOST_LINES, Answer, Call, Raised, Traced, Work
+from grader.core.wire.calls import MOST_LINES, Answer, Call, Raised, Work
 from grader.core.wire.records import Line
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Named, Value, mapped
@@ -220,12 +220,12 @@ class Student(Maker):
         trace = functools.partial(self._origin, self._call(arguments, **observe))
         return checked(self.adapter, answer.value, call, self._wording, trace)
 
-    def _origin(self, call: Call, what: Traced) -> Line | None:
+    def _origin(self, call: Call) -> Line | None:
         """Returns the line behind a result, found by tracing the same call again, if any."""
         if not self._wording.names_lines:
             return None
         try:
-            return self._ask(replace(call, trace=what)).origin
+            return self._ask(replace(call, trace=True)).origin
         except StudentFault:
             return None
 
@@ -250,7 +250,7 @@ class Student(Maker):
                 self._remember(part, None, arguments)
         if not isinstance(tensor, torch.Tensor):
             return
-        trace: Trace = functools.partial(self._origin, call) if call else lambda _: None
+        trace: Trace = functools.partial(self._origin, call) if call else lambda: None
         axes = axis_names(annotated, tensor.ndim)
         dtypes = [
             value.dtype

@@ -20,7 +20,6 @@ from typing import Any, Self
 import torch
 from torch.overrides import TorchFunctionMode
 
-from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
 from grader.worker.observing.lines import Onlooker
 
@@ -38,18 +37,17 @@ class _Return:
 
 
 @dataclass(frozen=True, slots=True)
-class _Operation:
-    """A torch function that the submission called: its dtypes in and out, and its line.
+class _Made:
+    """A tensor that a torch function made, and the line from which on it has its dtype.
 
-    `parents` are the places of the operations that made the inputs. `derived` are the dtypes of
-    float inputs that come from the call's own input.
+    It is `derived` if it was computed from the call's own input of floating point. It is `created`
+    if no tensor was converted: it and all behind it were made with the dtype.
     """
 
-    inputs: frozenset[torch.dtype]
-    output: torch.dtype
+    tensor: weakref.ref[torch.Tensor]
     line: Line
-    parents: tuple[int, ...] = ()
-    derived: frozenset[torch.dtype] = frozenset()
+    derived: bool
+    created: bool
 
 
 class Tracer(Onlooker):
@@ -58,8 +56,7 @@ class Tracer(Onlooker):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._returns: list[_Return] = []
-        self._operations: list[_Operation] = []
-        self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._made: dict[int, _Made] = {}
         self._contexts = ExitStack()
 
     def __enter__(self) -> Self:
@@ -73,40 +70,50 @@ class Tracer(Onlooker):
         super().__exit__()
         self._contexts.close()
 
-    def origin(self, result: object, what: Traced) -> Line | None:
-        """Returns the line that gave a result its property `what`; None if it is not certain."""
+    def origin(self, result: object) -> Line | None:
+        """Returns the line that gave a tensor its dtype, or that returned another result.
+
+        Returns None if it is not certain.
+        """
+        made = self._known(result) if isinstance(result, torch.Tensor) else None
+        if made is not None:
+            return made.line
         found = self._return_of(result)
-        line = None if found is None else found.line
-        if not isinstance(result, torch.Tensor):
-            return line
-        made = self._maker(result)
-        if what is Traced.DTYPE and made is not None:
-            line = self._operations[made].line
-        return self._dtype_line(result) or line
+        return None if found is None else found.line
 
     def note(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
-        """Notes the result of a torch function and its input tensors."""
-        if not isinstance(output, torch.Tensor) or len(self._operations) == _MOST_NOTED:
+        """Notes the result of a torch function, made from its input tensors.
+
+        The result has its dtype from its own line on, if no input had that dtype. The same holds if
+        it is where the call's own input first meets that dtype, or where a created tensor meets a
+        converted one: either may be at fault.
+        """
+        if not isinstance(output, torch.Tensor) or len(self._made) == _MOST_NOTED:
             return
-        tensors = [one for one in inputs if isinstance(one, torch.Tensor)]
         stack = self._lines.stack(frame)
         if not stack:
             return
-        dtypes = frozenset(one.dtype for one in tensors)
-        made_by = [self._maker(one) for one in tensors]
-        parents = tuple(dict.fromkeys(one for one in made_by if one is not None))
-        derived = frozenset(
+        tensors = [(one, self._known(one)) for one in inputs if isinstance(one, torch.Tensor)]
+        derived = {
             one.dtype
-            for one, maker in zip(tensors, made_by, strict=True)
-            if one.is_floating_point() and (maker is None or self._operations[maker].derived)
+            for one, made in tensors
+            if one.is_floating_point() and (made is None or made.derived)
+        }
+        alike = [made for one, made in tensors if made and one.dtype is output.dtype]
+        alike.sort(key=lambda made: not made.derived)
+        is_first = not alike or bool(derived - {output.dtype})
+        is_mixed = len({made.created for made in alike}) == 2
+        self._made[id(output)] = _Made(
+            weakref.ref(output),
+            stack[-1] if is_first or is_mixed else alike[0].line,
+            bool(derived),
+            all(made.created for made in alike) if alike else not tensors,
         )
-        self._makers[id(output)] = weakref.ref(output), len(self._operations)
-        self._operations.append(_Operation(dtypes, output.dtype, stack[-1], parents, derived))
 
-    def _maker(self, tensor: torch.Tensor) -> int | None:
-        """Returns the place of the operation that made a tensor; None if it came from outside."""
-        made, place = self._makers.get(id(tensor), (None, 0))
-        return place if made is not None and made() is tensor else None
+    def _known(self, tensor: torch.Tensor) -> _Made | None:
+        """Returns the origin of a tensor; None if it came from outside."""
+        made = self._made.get(id(tensor))
+        return made if made is not None and made.tensor() is tensor else None
 
     def _return_of(self, result: object) -> _Return | None:
         """Returns the innermost return of the result, which outer functions only handed on."""
@@ -119,38 +126,6 @@ class Tracer(Onlooker):
                 break
             found = earlier
         return found
-
-    def _dtype_line(self, result: torch.Tensor) -> Line | None:
-        """Returns the line that gave a result its dtype: the first for floats, else the last.
-
-        Returns None if some floats were converted and others were created with the dtype, because
-        the result may depend on either. If all were created so, the line is the one where the input
-        meets them.
-        """
-        dtype = result.dtype
-        made = [one for one in self._operations if one.output is dtype]
-        becoming = [one for one in made if dtype not in one.inputs]
-        if not dtype.is_floating_point:
-            return becoming[-1].line if becoming else None
-        if len({bool(one.inputs) for one in becoming}) == 2:
-            return None
-        behind = self._behind(result)
-        meeting = [one for one in behind if one.derived - {dtype}]
-        first = [*meeting, *(one for one in becoming if one in behind or not behind)]
-        return first[0].line if first else None
-
-    def _behind(self, result: torch.Tensor) -> list[_Operation]:
-        """Returns the operations of a result's dtype that lead to it without leaving that dtype."""
-        found: set[int] = set()
-        maker = self._maker(result)
-        left = [] if maker is None else [maker]
-        while left:
-            place = left.pop()
-            operation = self._operations[place]
-            if place not in found and operation.output is result.dtype:
-                found.add(place)
-                left += operation.parents
-        return [self._operations[place] for place in sorted(found)]
 
     def _returned(self, frame: FrameType, value: object) -> None:
         if len(self._returns) < _MOST_NOTED:

@@ -15,7 +15,6 @@ from grader.core.wire.calls import (
     CallEncoder,
     Raised,
     Record,
-    Traced,
     Use,
     Work,
     call_in,
@@ -45,7 +44,7 @@ NEXT = Step(0, Doing.NEXT)
         ({"count_work": True}, False, True),
         ({"count_lines": True}, False, True),
         ({"watch_inputs": True}, False, False),
-        ({"trace": Traced.DTYPE}, False, False),
+        ({"trace": True}, False, False),
         ({"default_device": True}, False, False),
     ],
 )
@@ -94,7 +93,7 @@ def test_a_call_arrives_with_all_that_it_asks_for() -> None:
         record=True,
         before=(FIRST,),
         then=(SECOND,),
-        trace=Traced.DTYPE,
+        trace=True,
         exercise="run_y",
     )
     arrived = call_in(*decode(received(encode_call(call)), trusted=True))
@@ -157,7 +156,7 @@ def test_a_call_that_extends_the_last_one_crosses_as_its_new_steps(call: Call, k
 
 
 @pytest.mark.parametrize(
-    "asked", [{"record": True}, {"trace": Traced.TYPE}, {"seed": 9}, {"device": "cuda"}]
+    "asked", [{"record": True}, {"trace": True}, {"seed": 9}, {"device": "cuda"}]
 )
 def test_a_call_whose_steps_are_all_taken_again_is_sent_whole(asked: dict[str, Any]) -> None:
     """Steps may change their arguments in place; the next call needs new ones, too."""

@@ -35,17 +35,6 @@ ARGUMENTS = [
     ("TypeError: run() got an unexpected keyword argument 'd'", ACCEPTS, OF_THE_TESTS),
     ("TypeError: run() missing 1 required keyword-only argument: what", ACCEPTS, OF_THE_TESTS),
     ("TypeError: run() takes 0 positional arguments but 1 was given", ACCEPTS, OF_THE_TESTS),
-    (
-        "RuntimeError: Tensor must have a last dimension with stride 1",
-        {},
-        "The numbers of the last axis do not lie side by side in memory, as after x[..., ::2]; "
-        ".contiguous() before this call copies them.",
-    ),
-    (
-        "TypeError: Got unsupported ScalarType BFloat16",
-        {},
-        "numpy has no bfloat16: stay with torch operations.",
-    ),
 ]
 
 

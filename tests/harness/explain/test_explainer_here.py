@@ -8,8 +8,6 @@ import pytest
 
 from grader.core.causes import NOT_CALLED
 from grader.core.verdict import GradeStatus, Status, Where
-from grader.explain.deadline import Deadline
-from grader.explain.explainer.service import OwnTime
 from grader.explain.repair.earlier_calls import SAID
 from grader.testing.outcome import StudentFault
 from tests.harness.explained_here import COUNT, DOUBLE, RIGHT, Course
@@ -337,24 +335,16 @@ def test_an_unreadable_submission_has_no_words(course):
 def test_an_explainer_without_time_says_that_it_is_late(course):
     """What was found before is kept."""
     statuses = course.graded(RIGHT.replace("2 * x", "3 * x"))
-    course.adapt = lambda session: setattr(session, "spent", 1e9)
+
+    def adapt(session: Any) -> None:
+        session.open = lambda: setattr(session, "spent", 1e9)
+
+    course.adapt = adapt
     *_, last = course.explain(statuses)
     assert last.missing == "the time for its explanation ended before it was complete"
     assert last.tests == {}
     course.adapt = lambda _: None
     assert course.explain(statuses)[-1].missing is None
-
-
-def test_the_clock_of_an_explanation_counts_its_sessions_workers():
-    """It stands still while the machine does something else."""
-    clock, session = OwnTime(), type("Spent", (), {"spent": 100.0})()
-    before = clock()
-    clock.follow(session)
-    assert 100 <= clock() - before < 200
-    deadline = Deadline.after(50, clock)
-    assert not deadline.passed
-    session.spent = 151.0
-    assert deadline.passed
 
 
 def test_the_explainer_names_the_mistakes_of_a_program_by_exercise(course):

@@ -52,8 +52,8 @@ def wrong_answers_of(*exercises: str) -> dict[str, list[Observation]]:
     }
 
 
-def failed_tests(seen: Mapping[str, Sequence[Observation]]) -> dict[str, list[str]]:
-    return {name: [one.test for one in answers] for name, answers in seen.items()}
+def failed_tests(seen: Mapping[str, Sequence[Observation]]) -> set[str]:
+    return {one.test for answers in seen.values() for one in answers}
 
 
 class Submission:

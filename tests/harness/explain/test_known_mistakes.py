@@ -14,7 +14,7 @@ from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.core.wire.scripts import Doing, Step
 from grader.explain.explainer.unknown import nameless, suspicion
-from grader.explain.layouts import RESULT
+from grader.explain.layouts import RESULT, KnownSteps
 from grader.explain.mistakes.diagnosis import Finding, diagnose, is_right, wrong_cases
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import Place, RepairedExercise
@@ -392,7 +392,7 @@ def test_steps_of_complex_numbers_are_pairs_as_in_records():
     (one,) = seen("run_double", lambda x: x, CASES[:1])
     steps = catalogue.steps(one)
     assert torch.allclose(steps["turn"][0], torch.stack([ROW.cos(), -ROW.sin()], -1).double())
-    assert steps.known.likeness(ROW.double().cos()) == {}
+    assert KnownSteps(steps).likeness(ROW.double().cos()) == {}
 
 
 def test_a_dropout_mistake_is_known_by_factor_and_pattern():

@@ -9,7 +9,7 @@ import torch
 
 from grader.core.wire.records import Line
 from grader.explain.deadline import NEVER, Deadline, TooLate, still_running, what_runs
-from grader.explain.layouts import RESULT, KeptSteps, KnownSteps, Likeness
+from grader.explain.layouts import RESULT, KnownSteps, Likeness
 
 pytestmark = pytest.mark.unit
 
@@ -127,19 +127,6 @@ def test_the_most_alike_steps_are_those_of_the_best_layout():
     assert known.most_like(STEP.transpose(0, 1)) == ["b"]
     assert known.most_like(STEP.flatten()) == ["a"]
     assert known.most_like(STEP + 100) == []
-
-
-def test_an_index_of_kept_steps_is_built_once():
-    """Looking a tensor up again gives the same answer, after many others too."""
-    kept = KeptSteps({"it": [STEP]})
-    assert KnownSteps.of(kept) is KnownSteps.of(kept)
-    known = KnownSteps.of({"it": [STEP]})
-    assert known is not KnownSteps.of({"it": [STEP]})
-    first = known.alike(STEP)
-    for number in range(600):
-        known.alike(torch.full((3,), float(number)))
-    assert known.alike(STEP) == first
-    assert known.alike(STEP.to(torch.float64)).steps == {"it": SAME}
 
 
 @pytest.mark.parametrize(

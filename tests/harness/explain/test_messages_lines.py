@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from grader.core.verdict import Aspect, Visibility
-from grader.core.wire.calls import Call, Traced
+from grader.core.wire.calls import Call
 from grader.testing.assertions import assert_matches
 from grader.testing.outcome import Observations
 from grader.testing.suite import Test
@@ -34,30 +34,30 @@ def program(tmp_path):
     return load
 
 
-def traced(function, what: Traced, root: Path) -> int | None:
+def traced(function, root: Path) -> int | None:
     """Returns the line that is behind the function's result for float32[2, 3]."""
-    call = Call("run", {"x": torch.ones(2, 3)}, trace=what)
+    call = Call("run", {"x": torch.ones(2, 3)}, trace=True)
     answer = perform(function, call, root)
     assert answer.raised is None, answer.raised
     return None if answer.origin is None else answer.origin.line
 
 
 @pytest.mark.parametrize(
-    ("body", "what", "line"),
+    ("body", "line"),
     [
-        ("    y = 2 * x\n    return y.half()", Traced.DTYPE, FIRST + 1),
-        ("    y = 2 * x.double()\n    return y + 1", Traced.DTYPE, FIRST),
-        ("    y = x.argmax(-1)\n    return y", Traced.DTYPE, FIRST),
-        ("    y = (x > 0).float()\n    return y > 1", Traced.DTYPE, FIRST + 1),
-        ("    y = 2 * x\n    return y, x", Traced.TYPE, FIRST + 1),
-        ("    y = 2 * x\n    print(y)", Traced.TYPE, FIRST + 1),
-        ("    return inner(x)\ndef inner(x):\n    return [x]", Traced.TYPE, FIRST + 2),
-        ("    return inner(x)\ndef inner(x):\n    2 * x", Traced.TYPE, FIRST + 2),
+        ("    y = 2 * x\n    return y.half()", FIRST + 1),
+        ("    y = 2 * x.double()\n    return y + 1", FIRST),
+        ("    y = x.argmax(-1)\n    return y", FIRST),
+        ("    y = (x > 0).float()\n    return y > 1", FIRST + 1),
+        ("    y = 2 * x\n    return y, x", FIRST + 1),
+        ("    y = 2 * x\n    print(y)", FIRST + 1),
+        ("    return inner(x)\ndef inner(x):\n    return [x]", FIRST + 2),
+        ("    return inner(x)\ndef inner(x):\n    2 * x", FIRST + 2),
     ],
 )
-def test_a_result_is_traced_to_the_line_that_caused_it(program, tmp_path, body, what, line):
+def test_a_result_is_traced_to_the_line_that_caused_it(program, tmp_path, body, line):
     """The line converts or returns; another line may notice it."""
-    assert traced(program(body), what, tmp_path) == line
+    assert traced(program(body), tmp_path) == line
 
 
 def test_a_verdict_hides_the_expected_shape():

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.core.wire.calls import Traced
 from grader.worker.observing.tracing import Tracer
 
 pytestmark = pytest.mark.unit
@@ -85,4 +84,4 @@ def test_a_wrong_dtype_is_traced_to_the_converting_line(program, function, line)
     with Tracer(Path(program.__file__).parent) as tracer:
         result = getattr(program, function)(torch.ones(3, dtype=torch.float16))
     assert result.dtype is torch.float32
-    assert tracer.origin(result, Traced.DTYPE).source == line
+    assert tracer.origin(result).source == line

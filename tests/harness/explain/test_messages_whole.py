@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from grader.core.verdict import Status, Where
-from grader.core.wire.calls import Call, Frame, Operand, Raised, Traced
+from grader.core.wire.calls import Call, Frame, Operand, Raised
 from grader.core.wire.records import Line
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere, Foreign, Named, Value
-from grader.explain.answers import InFull, refusal_in_words, words_of, wrong_with
+from grader.explain.answers import InFull, is_of_wrong_shape, refusal_in_words, words_of
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
 from grader.testing.assertions import assert_matches
 from grader.testing.contract import Adapter, kind_of
@@ -284,28 +284,24 @@ def test_an_item_of_an_iterator_is_told_without_a_call():
 
 
 @pytest.mark.parametrize(
-    ("result", "value", "wrong"),
+    ("result", "value", "is_of_shape"),
     [
-        (FLOATS, X.long(), Traced.DTYPE),
-        (FLOATS, X[0], None),
-        (FLOATS, Elsewhere("float32", (3,), "meta"), None),
-        (FLOATS, [X], Traced.TYPE),
-        (PlainType(int), X, Traced.TYPE),
-        (ListType(FLOATS), [X.long()], Traced.TYPE),
+        (FLOATS, X.long(), False),
+        (FLOATS, X[0], True),
+        (FLOATS, Elsewhere("float32", (3,), "meta"), True),
+        (FLOATS, [X], False),
+        (PlainType(int), X, False),
+        (ListType(FLOATS), [X.long()], False),
     ],
 )
-def test_a_refused_value_breaks_the_contract_by_type_shape_or_dtype(result, value, wrong):
-    """The line behind that property is looked for, but not that of a shape."""
-    asked: list[Traced] = []
-
-    def trace(what: Traced) -> Line | None:
-        asked.append(what)
-        return Line("a.py", 3, "return y")
-
-    assert wrong_with(adapter(result), value, Call("run", GOT)) is wrong
-    fault = InFull().refused(adapter(result), value, Call("run", GOT), trace)
-    wanted = ([], None) if wrong is None else ([wrong], Where("a.py", 3))
-    assert (asked, fault.where, fault.status) == (*wanted, Status.FAILED)
+def test_a_refused_value_breaks_the_contract_by_type_shape_or_dtype(result, value, is_of_shape):
+    """The line behind a type or dtype is looked for, but not that of a shape."""
+    line = Line("a.py", 3, "return y")
+    call = Call("run", GOT)
+    assert is_of_wrong_shape(adapter(result), value, call) is is_of_shape
+    fault = InFull().refused(adapter(result), value, call, lambda: line)
+    wanted = None if is_of_shape else Where("a.py", 3)
+    assert (fault.where, fault.status) == (wanted, Status.FAILED)
 
 
 def test_each_exception_of_a_test_has_its_words():

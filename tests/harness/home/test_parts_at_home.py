@@ -21,12 +21,19 @@ from grader.core.verdict import Aspect, Diagnosis, Status
 from grader.core.wire.calls import Call
 from grader.explain.mistakes.prediction import Numbers, row_of
 from grader.home.bench import DirectCalls
-from grader.home.causes import CUT_SHORT, FrozenMistakes, Reasons
+from grader.home.causes import CUT_SHORT, FrozenMistakes
 from grader.home.failure import Failure
-from grader.home.plugin import Greeting
 from grader.home.reimport import CannotCopy, Reimport
-from grader.home.repair import QUICK, quietly
-from grader.home.summary import ExerciseCounts, Folding, Summary, in_all, not_in_table, table
+from grader.home.repair import quietly
+from grader.home.summary import (
+    ExerciseCounts,
+    Folding,
+    Summary,
+    in_all,
+    next_exercise,
+    not_in_table,
+    table,
+)
 from grader.testing.cases import Case, FrozenModule, FrozenTest
 from grader.testing.outcome import Observation
 from tests.harness.conftest import write_files
@@ -175,9 +182,7 @@ def test_the_next_exercise_is_the_first_stub_in_the_order_of_the_course(
     stats: dict[str, list[Any]], first: str | None
 ) -> None:
     """Nothing comes next while something is wrong, even if its report is not shown."""
-    written: list[str] = []
-    terminal: Any = SimpleNamespace(write_line=written.append, stats=stats)
-    Greeting(["run_a", "run_b"]).pytest_terminal_summary(terminal)
+    written = [*next_exercise(stats, ["run_a", "run_b"])]
     assert bool(written) is (first is not None)
     if first:
         assert written[1] == first
@@ -354,16 +359,6 @@ def test_frozen_mistakes_are_found_by_test_and_call() -> None:
     assert known.steps(seen(2.0, "test_y")) is None
     assert known.fixed_steps(seen(2.0)) == ["table"]
     assert known.fixed_steps(seen(2.0, adapter="run_y")) == ()
-
-
-@pytest.mark.parametrize("unproved", [False, True])
-def test_a_search_that_ended_with_a_repair_that_proves_nothing_is_incomplete(unproved):
-    """With more time it may find a line: the run says that `pytest --locate` goes on."""
-    repair = SimpleNamespace(is_complete=True, cut_short={"run_a"})
-    reasons = Reasons(Path(), SimpleNamespace(cases=SimpleNamespace(module=None)), QUICK)
-    reasons._repair = repair
-    reasons._unproved |= {"run_a"} if unproved else {"run_b"}
-    assert reasons._is_complete is not unproved
 
 
 def summed_up(root: Path, *failed: FailedTest) -> str:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from grader.core.verdict import Status
-from grader.core.wire.calls import Answer, Call, Raised, Traced, Work
+from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.records import Line
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Elsewhere
@@ -89,7 +89,7 @@ def test_returned_tensors_are_remembered_with_their_axes_and_dtypes():
     double, *parts = seen.returned
     assert (double.axes, double.input_dtype) == (("n",), torch.float16)
     assert [(one.axes, one.input_dtype) for one in parts] == [(("axis 0",), torch.float64)] * 2
-    assert parts[0].trace(Traced.DTYPE) is None
+    assert parts[0].trace() is None
     with observing() as seen:
         student("run_pick")(X.half(), torch.tensor([2, 1]), 1)
     assert [one.input_dtype for one in seen.returned] == [torch.float16]
@@ -116,15 +116,15 @@ def test_the_line_behind_a_result_is_found_by_the_same_call():
     with observing() as seen:
         own(X)
     asked.fixed = Answer(origin=LINE)
-    assert seen.returned[0].trace(Traced.DTYPE) == LINE
-    assert asked.calls[-1].trace is Traced.DTYPE
+    assert seen.returned[0].trace() == LINE
+    assert asked.calls[-1].trace
     assert asked.calls[-1].arguments == asked.calls[0].arguments
 
     def fail(_: Call) -> Answer:
         raise StudentFault(Status.TIMEOUT, "late")
 
     own._ask = fail
-    assert seen.returned[0].trace(Traced.DTYPE) is None
+    assert seen.returned[0].trace() is None
 
 
 # --- Gradients and work -------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from grader.core.wire.calls import MAX_DEPTH, MAX_USES, Call, Traced, Use
+from grader.core.wire.calls import MAX_DEPTH, MAX_USES, Call, Use
 from grader.core.wire.trials import KINDS
 from grader.worker.observing.lines import LineFollower, OwnLines
 from grader.worker.observing.watching import CallWatch, _loaded
@@ -306,24 +306,25 @@ def test_a_function_that_returns_often_is_looked_at_a_few_times(program, tmp_pat
 # --- Traced results ------------------------------------------------------------------------------
 
 TRACED = [
-    # The lines of `run` for float32[2, 3], the property, and the line that gave it, from 1.
-    (("y = 2 * x", "return y.half()"), Traced.DTYPE, 2),
-    (("y = x.half()", "z = torch.ones(3).half()", "return y + z"), Traced.DTYPE, 1),
-    (("y = x.double()", "z = torch.ones(3, dtype=torch.float64)", "return z"), Traced.DTYPE, 2),
-    (("y = x.argmax(-1)", "z = y + 1", "return z"), Traced.DTYPE, 1),
-    (("y = x.argmax(-1)", "z = (y > 1)", "return z.long()"), Traced.DTYPE, 3),
-    (("return helper(x)", "def helper(x): return [x]"), Traced.TYPE, 2),
-    (("y = helper(x)", "return y", "def helper(x): return [x]"), Traced.TYPE, 3),
-    (("helper(x)", "return [x]", "def helper(x): return [x]"), Traced.TYPE, 2),
+    # The lines of `run` for float32[2, 3], and the one, from 1, that gave the result its dtype or
+    # type.
+    (("y = 2 * x", "return y.half()"), 2),
+    (("y = x.half()", "z = torch.ones(3).half()", "return y + z"), 1),
+    (("y = x.double()", "z = torch.ones(3, dtype=torch.float64)", "return z"), 2),
+    (("y = x.argmax(-1)", "z = y + 1", "return z"), 1),
+    (("y = x.argmax(-1)", "z = (y > 1)", "return z.long()"), 3),
+    (("return helper(x)", "def helper(x): return [x]"), 2),
+    (("y = helper(x)", "return y", "def helper(x): return [x]"), 3),
+    (("helper(x)", "return [x]", "def helper(x): return [x]"), 2),
 ]
 
 
-@pytest.mark.parametrize(("lines", "what", "line"), TRACED)
-def test_a_result_is_traced_to_its_line_only_if_it_is_certain(program, tmp_path, lines, what, line):
+@pytest.mark.parametrize(("lines", "line"), TRACED)
+def test_a_result_is_traced_to_its_line_only_if_it_is_certain(program, tmp_path, lines, line):
     inner = next((at for at, text in enumerate(lines) if text.startswith("def ")), len(lines))
     body = [f"    {text}" for text in lines[:inner]] + list(lines[inner:])
     module = program("\n".join(["import torch", "def run(x):", *body]) + "\n")
-    call = Call("run", {"x": torch.ones(2, 3)}, trace=what)
+    call = Call("run", {"x": torch.ones(2, 3)}, trace=True)
     answer = perform(module.run, call, tmp_path / "own")
     assert answer.raised is None, answer.raised
     assert (answer.origin.line - 2 if answer.origin else None) == line

@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch._higher_order_ops.while_loop import while_loop_op
 
-from grader.core.wire.calls import Answer, Call, Traced
+from grader.core.wire.calls import Answer, Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.worker import performing
@@ -329,7 +329,7 @@ def test_tensors_are_made_on_the_device_only_if_it_is_the_default():
 
 
 def test_a_traced_result_has_the_line_that_gave_it_its_type():
-    assert answer_to(lambda x: x, trace=Traced.TYPE).origin is None
+    assert answer_to(lambda x: x, trace=True).origin is None
     assert answer_to(lambda x: x).origin is None
 
 
