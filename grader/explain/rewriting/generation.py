@@ -304,7 +304,11 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.JoinedStr: (entries.patterns,),
     ast.Subscript: (slices.indices,),
     ast.AugAssign: (statements.names_exchanged,),
-    ast.Assign: (statements.assignments, statements.names_exchanged),
+    ast.Assign: (
+        statements.assignments,
+        statements.names_exchanged,
+        statements.targets_exchanged,
+    ),
     ast.Expr: (statements.results,),
     ast.Return: (statements.names_exchanged,),
 }

@@ -1,4 +1,4 @@
-"""Rewrite rules for statements: repeated for another variable, with two names exchanged."""
+"""Rewrite rules for statements: repeated for another variable, with names or targets exchanged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, instead
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
@@ -78,6 +78,27 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
                 cost = SLIP if len(pieces) == 2 else CHANGE
                 at = pieces[0].start
                 yield Draft("names", min(cost, WRAP), subject, node, tuple(pieces), at)
+
+
+def targets_exchanged(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
+    """Yields the targets of two consecutive assignments exchanged: `cos` and `sin`, two slices."""
+    home = setting.home(node)
+    block = getattr(home.parent, home.field)
+    match block[block.index(node) :][:2]:
+        case [ast.Assign(targets=[first]), ast.Assign(targets=[second])]:
+            one, other = setting.text(first), setting.text(second)
+        case _:
+            return
+    match first, second:
+        case ast.Subscript(value=whole), ast.Subscript(value=its):
+            is_same = setting.text(whole) == setting.text(its)
+        case _:
+            is_same = False
+    is_within = isinstance(home.parent, ast.stmt)
+    if is_within and one != other and (is_same or setting.scopes.names(node).kin(one, other) == 2):
+        pieces = instead(setting, first, other), instead(setting, second, one)
+        subject = f"the use of `{one}` and `{other}`"
+        yield Draft("names", CHANGE, subject, home.parent, pieces, pieces[0].start)
 
 
 def _uses(setting: Setting, nodes: Iterable[ast.expr]) -> set[tuple[str, int]]:
