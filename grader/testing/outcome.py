@@ -70,8 +70,12 @@ class Prediction(Protocol):
 class StudentFault(Exception):
     """The submission's fault that ends a test.
 
-    It is `settled` if the line to fix is known, so that no search for it is needed.
+    It is `settled` if the line to fix is known, so that no search for it is needed. Where it takes
+    the place of an answer, it has neither a digest nor a size.
     """
+
+    digest = None
+    size = 0
 
     def __init__(
         self, status: Status, message: str, where: Where | None = None, settled: bool = False

@@ -28,16 +28,6 @@ class AnsweredCall:
     call: Call
     answer: Answer | StudentFault
 
-    @property
-    def digest(self) -> bytes | None:
-        """Returns the answer's digest, if there is one."""
-        return None if isinstance(self.answer, StudentFault) else self.answer.digest
-
-    @property
-    def size(self) -> int:
-        """Returns roughly how many bytes the answer takes."""
-        return 0 if isinstance(self.answer, StudentFault) else self.answer.size
-
 
 class CallReplay:
     """The calls that one test makes to a submission; some answers may be known in advance.
@@ -62,7 +52,7 @@ class CallReplay:
         if known is None or not self._is_for(known.call, call):
             self._known.clear()
             known = _answered(call, self._ask)
-        self._held += known.size
+        self._held += known.answer.size
         if self._held > MOST_HELD:
             said = f"its answers to one test take more than {MOST_HELD >> 20} MB"
             known = AnsweredCall(call, StudentFault(Status.FAILED, said))
@@ -116,7 +106,7 @@ class OutcomeCache(Generic[Outcome]):
             if not isinstance(step, Call):
                 return asked, step
             asked.append(next(answered, None) or _answered(step, ask))
-            if (digest := asked[-1].digest) is None:
+            if (digest := asked[-1].answer.digest) is None:
                 break
             digests = (*digests, digest)
         return asked, None
@@ -129,7 +119,7 @@ class OutcomeCache(Generic[Outcome]):
         """
         if len(asked) >= self._most:
             return
-        self._learned += sum(one.size for one in asked)
+        self._learned += sum(one.answer.size for one in asked)
         if self._learned > _MOST_LEARNED:
             self._known.clear()
             self._learned = 0
@@ -143,9 +133,9 @@ class OutcomeCache(Generic[Outcome]):
                 except BadFrame:
                     break
                 known[digests] = replace(one.call, frame=frame)
-            if one.digest is None:
+            if one.answer.digest is None:
                 break
-            digests = (*digests, one.digest)
+            digests = (*digests, one.answer.digest)
         else:
             known[digests] = outcome
         while len(known) > self._most:

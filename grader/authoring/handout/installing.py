@@ -77,14 +77,7 @@ def _label(files: Sequence[Path]) -> str:
 
 REQUIREMENTS = "requirements.txt"
 ENVIRONMENT = "environment.yml"
-_UV = f"uv pip install --torch-backend cpu -r {REQUIREMENTS}"
 _PIP = f".venv/bin/pip install -r {REQUIREMENTS}"
-_LINUX = f"""
-
-On Linux that fetches several gigabytes for GPUs. To do without, let uv install, in place of the
-second line:
-
-    .venv/bin/pip install uv && .venv/bin/{_UV}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +115,8 @@ class Installation:
         index = self.torch_index
         return filled(
             TEMPLATES / "installing.md.template",
-            uv=_UV,
             pip=f"{_PIP} --extra-index-url {index}" if index else _PIP,
-            linux="" if index else _LINUX,
-            environment=ENVIRONMENT,
+            linux="" if index else filled(TEMPLATES / "installing_on_linux.md.template"),
             name=self._plain_name,
             wheel=self.wheel,
         )
@@ -138,7 +129,7 @@ class Installation:
 
 PLACE = ".github/workflows/public-tests.yml"
 # uv, unlike pip, knows where torch's builds without GPU libraries are.
-WORKFLOW = filled(TEMPLATES / "public-tests.yml.template", requirements=REQUIREMENTS)
+WORKFLOW = filled(TEMPLATES / "public-tests.yml.template")
 
 
 class Platform(StrEnum):

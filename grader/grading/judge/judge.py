@@ -184,4 +184,4 @@ class Judge:
 
 def _size(tests: Iterable[Sequence[AnsweredCall]]) -> int:
     """Returns roughly how many bytes the answers to tests take."""
-    return sum(one.size for asked in tests for one in asked)
+    return sum(one.answer.size for asked in tests for one in asked)

@@ -68,7 +68,7 @@ class Variants:
         breaks an assertion of the test, each answer must equal the mistake's. `ask` makes the calls
         of the submission that the test needs beyond `asked`.
         """
-        digests = tuple(one.digest for one in asked)
+        digests = tuple(one.answer.digest for one in asked)
         key = (test, way, digests)
         if None not in digests and key in self._accepted:
             self._accepted.move_to_end(key)

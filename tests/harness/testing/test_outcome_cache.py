@@ -181,4 +181,4 @@ def test_answers_to_one_test_are_bounded_together():
         replay.ask(FIRST)
     with pytest.raises(StudentFault, match="take more than 32 MB"):
         replay.ask(FIRST)
-    assert sum(one.size for one in replay.asked) <= MOST_HELD
+    assert sum(one.answer.size for one in replay.asked) <= MOST_HELD
