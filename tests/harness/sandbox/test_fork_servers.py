@@ -246,7 +246,7 @@ def test_a_worker_tells_its_isolation_output_and_answers(server, scratch, zygote
     assert worker.isolation["disk"] in ("256 MB, watched", "256 MB, kept by the kernel")
     call = Call("run_double", {"x": 4})
     answer = worker.ask(call, PATIENCE)
-    assert (answer.value, worker.printed) == (8, b"doubling")
+    assert (answer.value, worker.printed) == (8, "doubling")
     assert not worker.hoards
     assert worker.taken.wall > 0
     settings = worker.ask(Call("run_settings", {}), PATIENCE).value
