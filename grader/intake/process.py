@@ -240,7 +240,7 @@ def serve(
     with socket.socket(fileno=descriptor) as channel, channel.makefile("rb") as orders:
         for line in orders:
             order = json.loads(line)
-            # It counts by ticks, which run ahead on virtual machines that share processors.
+            # The timer counts by ticks, which run ahead on virtual machines that share processors.
             signal.setitimer(signal.ITIMER_PROF, 2 * bounds.processor_seconds)
             try:
                 channel.sendall(_as_line({"begun": order["id"]}))
