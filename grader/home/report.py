@@ -14,11 +14,12 @@ import pytest
 from grader.core.causes import FailedTest
 from grader.core.points import hundredths
 from grader.core.verdict import Aspect, Status
+from grader.explain.answers import words_of
 from grader.home.bench import Home
 from grader.home.causes import Reasons
 from grader.home.failure import Failure
 from grader.home.summary import MISSING, STUB, ExerciseCounts
-from grader.testing.assertions import WrongForm, WrongNumbers
+from grader.testing.assertions import WrongNumbers
 from grader.testing.cases import CaseExhausted, fixture_file, is_frozen
 from grader.testing.exercise import Membership, membership, subject_of
 from grader.testing.outcome import StudentFault, observing, running_a_test
@@ -119,27 +120,23 @@ class HomeReport:
         return report
 
     def _failure(self, item: pytest.Item, belongs: Membership, exception: BaseException) -> Failure:
-        status = Status.FAILED
-        where = None
-        if isinstance(exception, StudentFault | WrongForm):
-            where = exception.where
+        status, told = Status.FAILED, words_of(exception, "the test failed")
+        message, where = told.message, told.where
         if isinstance(exception, StudentFault):
-            message, status = exception.message, exception.status
-        elif isinstance(exception, WrongNumbers):
-            message = str(exception) if self._verbose else exception.words
+            status = exception.status
+        elif isinstance(exception, WrongNumbers) and not self._verbose:
+            message = exception.words
         elif isinstance(exception, CaseExhausted):
             status = Status.NOT_GRADED
             message = "there are no fixture tensors for this test: `grader freeze` makes them"
-        elif isinstance(exception, AssertionError | pytest.fail.Exception) and exception.args:
-            message = str(exception).partition("\nassert ")[0]
-        else:
+        elif not isinstance(exception, AssertionError | pytest.fail.Exception):
             status, message = Status.NOT_GRADED, _own_fault(exception, self._root)
         path, line, _ = item.location
         said = FailedTest(
             item.nodeid,
             belongs.exercise,
             status,
-            message or "the test failed",
+            message,
             belongs.aspect,
             places=() if where is None else ((where.file, where.line),),
         )

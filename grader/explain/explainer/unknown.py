@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
@@ -11,11 +11,12 @@ from grader.core.evidence import StepWalk
 from grader.core.explanation import WrongAnswer, WrongAnswers, spread_over
 from grader.core.text import plain
 from grader.core.verdict import TELLING_ASPECTS, Aspect
-from grader.core.wire.values import Value, in_words
+from grader.core.wire.values import in_words
 from grader.explain.mistakes.diagnosis import is_right
 from grader.explain.mistakes.prediction import Catalogue, Numbers, same_numbers
 from grader.explain.repair.choice import RepairedExercise
-from grader.testing.comparison import Tolerance, tolerance_for
+from grader.explain.repair.questions import dtypes_of
+from grader.testing.comparison import tolerance_for
 from grader.testing.outcome import Observation
 
 _LONGEST_INPUTS = 400
@@ -67,7 +68,10 @@ def suspicion(
 
 def _kept(seen: Observation) -> WrongAnswer:
     given = seen.call.arguments
-    tolerance = _tolerance(seen.value, given.values())
+    # A coarse answer to fine inputs has no wider tolerance.
+    finer = dtypes_of(seen) if seen.value.is_floating_point() else []
+    tolerances = map(tolerance_for, [seen.value.dtype, *finer])
+    tolerance = min(tolerances, key=lambda one: one.rtol)
     inputs = ", ".join(f"{name}: {in_words(value)}" for name, value in given.items())
     shapes = (getattr(value, "shape", ()) for value in given.values())
     numbers = seen.value.detach().to(torch.float64).reshape(-1).tolist()
@@ -81,12 +85,3 @@ def _kept(seen: Observation) -> WrongAnswer:
         plain(inputs)[:_LONGEST_INPUTS],
         sum(math.prod(shape) for shape in shapes),
     )
-
-
-def _tolerance(answer: torch.Tensor, given: Iterable[Value]) -> Tolerance:
-    """Returns the tolerance of the test: a coarse answer to fine inputs has no wider one."""
-    dtypes = [answer.dtype]
-    if answer.is_floating_point():
-        tensors = (one for one in given if isinstance(one, torch.Tensor))
-        dtypes += [one.dtype for one in tensors if one.is_floating_point()]
-    return min(map(tolerance_for, dtypes), key=lambda one: one.rtol)

@@ -100,7 +100,7 @@ def test_the_time_for_looking_at_answers_is_counted(monkeypatch):
 
 
 def returned(tensor: torch.Tensor, input_dtype: torch.dtype = torch.float32) -> Returned:
-    return Returned(tensor, ("seq", "d"), input_dtype, lambda _: None)
+    return Returned(tensor, ("seq", "d"), input_dtype, lambda: None)
 
 
 def test_a_tensor_of_the_submission_is_known_by_identity():
