@@ -12,6 +12,8 @@ from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
+# A condition on a part of a row: its nature, or one of several, or the variables that it may be.
+Wanted = Nature | frozenset[Nature] | tuple[str, ...]
 # The cost of a value, and its text.
 Ingredient = tuple[float, str]
 _MOST_ALTERNATIVES = 8
@@ -90,22 +92,21 @@ def values_of(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterato
         yield WRAP, "1.0"
 
 
-def nearest(
-    setting: Setting, node: ast.expr | ast.stmt, wanted: Nature | Sequence[str]
-) -> Sequence[str]:
+def nearest(setting: Setting, node: ast.expr | ast.stmt, wanted: Wanted) -> Sequence[str]:
     """Returns variables for an ingredient: some of a nature, or the first visible of some names.
 
     Tensors come from the expression, its sources and its statement, and include the function's
     first tensor. Variables of other natures come latest first.
     """
     own = set(names_in(node))
-    if not isinstance(wanted, Nature):
+    if isinstance(wanted, tuple):
         visible = setting.scopes.visible(node) | setting.scopes.names(node).keys()
         return [name for name in wanted if name in visible - own][:1]
     if wanted is not Nature.TENSOR:
         found = setting.scopes.names(node).before(node.lineno)
         found.sort(key=lambda one: -one.first)
-        fitting = [one.name for one in found if one.nature is wanted and one.name not in own]
+        natures = wanted if isinstance(wanted, frozenset) else (wanted,)
+        fitting = [one.name for one in found if one.nature in natures and one.name not in own]
         return fitting[:_MOST_OF_NATURE]
     tensors = list(dict.fromkeys(_tensors(setting, node)))
     return [*tensors[:_MOST_TENSORS], *tensors[_MOST_TENSORS:][-1:]]

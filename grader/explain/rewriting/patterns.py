@@ -17,11 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.explain.rewriting.edit import PRIMARY, Draft, put, with_indices, wrap
-from grader.explain.rewriting.ingredients import nearest
+from grader.explain.rewriting.ingredients import Wanted, nearest
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program
-from grader.explain.rewriting.program.vocabulary import Nature
 
 _HOLE = re.compile(r"\$(\*{0,2})(\w+)")
 # A gap to fill; without further arguments, the commas around them go too.
@@ -33,8 +32,6 @@ _SKIPPED = ("ctx", "kind", "type_comment")
 _HELD = (*PRIMARY, ast.Constant, ast.Starred, ast.arg)
 _READ = ast.Load()
 _Bound = dict[str, list[ast.AST]]
-# A condition on a part of a row: its nature, or the variables that it may be.
-Wanted = Nature | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +218,8 @@ def _alike(one: object, other: object, bound: _Bound) -> bool:
 def _is_such(setting: Setting, node: ast.AST, wanted: Wanted) -> bool:
     if isinstance(wanted, tuple):
         return isinstance(node, ast.Name) and node.id in wanted
-    return isinstance(node, ast.expr) and setting.scopes.nature(node) is wanted
+    natures = wanted if isinstance(wanted, frozenset) else (wanted,)
+    return isinstance(node, ast.expr) and setting.scopes.nature(node) in natures
 
 
 def _filled(program: Program, after: str, bound: _Bound) -> str:

@@ -20,6 +20,7 @@ _TURNED = ("transpose", "swapaxes", "permute", "movedim")
 _AXES = (".transpose(1, 2)", ".transpose(-3, -2)", ".transpose(-2, -1)")
 _TENSOR, _WEIGHT, _MASK = Nature.TENSOR, Nature.WEIGHT, Nature.MASK
 _SIZE, _NUMBER = Nature.SIZE, Nature.NUMBER
+_VALUE = frozenset({_NUMBER, _SIZE, _TENSOR})
 _STORED = (Position.STORED,)
 _PASSED = (Position.GIVEN, Position.NAMED)
 _TRANSPOSED = "a transposition that is missing"
@@ -68,24 +69,16 @@ ROWS: tuple[Row, ...] = (
         x=_TENSOR,
     ),
     *rows("a sign that is missing", SLIP, ("$a ** $x", "$a ** -$x")),
-    *(
-        row
-        for nature in (_NUMBER, _SIZE, _TENSOR)
-        for row in (
-            *rows("a sign that is missing", CHANGE, ("$x", "-$x"), at=_OPERAND, x=nature),
-            *rows(
-                "a factor or a term",
-                WRAP,
-                ("$x", "2 * $x"),
-                ("$x", "3 * $x"),
-                ("$x", "1 - $x"),
-                *with_text("$x", " / 2", " + 1", " - 1"),
-                at=_OPERAND,
-                x=nature,
-            ),
-            *rows("a power or a root", WRAP, *with_text("$x", " ** 0.5"), at=_OPERAND, x=nature),
-        )
+    *rows("a sign that is missing", CHANGE, ("$x", "-$x"), at=_OPERAND, x=_VALUE),
+    *rows(
+        "a factor or a term",
+        WRAP,
+        *(("$x", "2 * $x"), ("$x", "3 * $x"), ("$x", "1 - $x")),
+        *with_text("$x", " / 2", " + 1", " - 1"),
+        at=_OPERAND,
+        x=_VALUE,
     ),
+    *rows("a power or a root", WRAP, *with_text("$x", " ** 0.5"), at=_OPERAND, x=_VALUE),
     *rows("a factor or a term", CHANGE, ("$p", "1 - $p"), at=(*_OPERAND, *_STORED), p=_NUMBER),
     *rows("a factor or a term", CHANGE + 0.35, ("$p", "1 - $p"), at=_PASSED, p=_NUMBER),
     *rows("a factor or a term", SLIP + 0.25, ("$p", "1 / $p"), at=(*_STORED, *_PASSED), p=_NUMBER),
@@ -194,16 +187,12 @@ ROWS: tuple[Row, ...] = (
     ),
     *rows(_FORGOTTEN, WRAP, ("$name", "torch.softmax($name, dim=-1)"), at=_FIRST, name=_TENSOR),
     *rows(_FORGOTTEN, CHANGE, ("$x", "$x.flatten(-2)"), at=_RENAMED),
-    *(
-        row
-        for nature in (_TENSOR, _MASK)
-        for row in rows(
-            _AXIS,
-            CHANGE if nature is _MASK else WRAP,
-            *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
-            at=(*_STORED, *_OPERAND, *_PASSED),
-            name=nature,
-        )
+    *rows(
+        _AXIS,
+        WRAP,
+        *with_text("$name", *(f".unsqueeze({axis})" for axis in (-1, -2, -3))),
+        at=(*_STORED, *_OPERAND, *_PASSED),
+        name=frozenset({_TENSOR, _MASK}),
     ),
     *rows(
         "the order of features",

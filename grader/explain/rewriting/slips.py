@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 from grader.core.assignment import BadAssignment
 from grader.core.names import meant
 from grader.explain.rewriting.edit import CHANGE
-from grader.explain.rewriting.patterns import Row, Table, Wanted
+from grader.explain.rewriting.ingredients import Wanted
+from grader.explain.rewriting.patterns import Row, Table
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.source import LIBRARIES
 from grader.explain.rewriting.program.vocabulary import PLAIN, Group, Nature, Vocabulary

@@ -42,6 +42,7 @@ ANNOTATIONS = {
     Nature.TENSOR: "Tensor",
     Nature.WEIGHT: "Tensor",
     Nature.MASK: "Bool[Tensor]",
+    frozenset({Nature.MASK, Nature.TENSOR}): "Tensor",
     Nature.SIZE: "int",
     Nature.NUMBER: "float",
     Nature.FLAG: "bool",

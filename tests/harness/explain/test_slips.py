@@ -76,7 +76,6 @@ def test_a_course_vocabulary_defines_related_words(course):
     assert [one.kinship("red_sum", "green_sum") for one in (PLAIN, spoken)] == [1, 2]
     assert [one.nature_of("stencil") for one in (PLAIN, spoken)] == [None, Nature.MASK]
     assert [one.disorder(["tones", "hue"]) for one in (PLAIN, spoken)] == [0, 1]
-    assert spoken.comes_first("hue_a", "tone_a")
 
 
 @pytest.mark.parametrize("name", ["lr", "weight_decay", "step_size", "beta1", "beta_2"])

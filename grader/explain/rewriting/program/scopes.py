@@ -6,7 +6,6 @@ import ast
 import builtins
 import functools
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from grader.explain.rewriting.program.index import ProgramIndex
@@ -56,7 +55,6 @@ class Scopes:
         self._names: dict[Scope, Names] = {}
         self._natures: dict[ast.expr, Nature] = {}
         self._visible = functools.cache(self._visible_at)
-        self._variables = functools.cache(self._variables_at)
         self._attributes = functools.cache(self._attributes_of)
 
     def names(self, node: ast.AST) -> Names:
@@ -72,12 +70,8 @@ class Scopes:
 
     def visible(self, node: ast.AST) -> set[str]:
         """Returns the names that can be read at a node's place."""
-        return self._visible(*self._place(node))
-
-    def _place(self, node: ast.AST) -> tuple[Scope, int, tuple[_Nested, ...]]:
-        """Returns the scope, the line and the nested code that decide which names a node sees."""
-        line = getattr(node, "lineno", 0)
-        return self._program.scope(node), line, tuple(self._nested_around(node))
+        nested = tuple(one for one in self._program.around(node) if isinstance(one, _Nested))
+        return self._visible(self._program.scope(node), getattr(node, "lineno", 0), nested)
 
     def _visible_at(self, scope: Scope, line: int, nested: tuple[_Nested, ...]) -> set[str]:
         own = {one.name for one in self.of(scope).before(line) if not one.is_inner}
@@ -90,42 +84,20 @@ class Scopes:
 
     def variables(self, node: ast.AST) -> list[Variable]:
         """Returns the variables of the surrounding function that a node can read, in order."""
-        return self._variables(*self._place(node))
-
-    def _variables_at(self, scope: Scope, line: int, nested: tuple[_Nested, ...]) -> list[Variable]:
-        names = self.of(scope)
-        visible = self._visible(scope, line, nested)
-        found = [one for one in names.values() if one.is_own and one.name in visible]
-        for around in (one for one in nested if isinstance(one, ast.Lambda)):
-            read = Counter(names_in(around.body))
-            for name in [one.arg for one in parameters(around.args)]:
-                nature = names.nature(name) or Nature.TENSOR
-                found.append(Variable(name, nature, around.lineno, True, reads=read[name]))
-        return found
+        visible = self.visible(node)
+        return [one for one in self.names(node).values() if one.is_own and one.name in visible]
 
     def loops(self, node: ast.AST) -> list[str]:
         """Returns the variables of loops and comprehensions around a node, innermost first."""
         found: list[str] = []
-        scope = self._program.scope(node)
-        while node is not scope and not isinstance(node, ast.Module):
-            match node:
-                case ast.For(target=target):
-                    found += names_in(target)
-                case (
-                    ast.ListComp(generators=parts)
-                    | ast.SetComp(generators=parts)
-                    | ast.DictComp(generators=parts)
-                    | ast.GeneratorExp(generators=parts)
-                ):
-                    found += [name for part in reversed(parts) for name in names_in(part.target)]
-            node = self._program.parent(node)
+        for one in self._program.around(node):
+            if isinstance(one, ast.For):
+                found += names_in(one.target)
+            elif isinstance(one, _Nested) and not isinstance(one, ast.Lambda):
+                found += [
+                    name for part in reversed(one.generators) for name in names_in(part.target)
+                ]
         return found
-
-    def _nested_around(self, node: ast.AST) -> Iterator[_Nested]:
-        while not isinstance(node, (ast.stmt, ast.Module)):
-            if isinstance(node, _Nested):
-                yield node
-            node = self._program.parent(node)
 
     def _defined_around(self, scope: Scope) -> set[str]:
         """Returns the nested functions and the parameters of all functions around a scope."""

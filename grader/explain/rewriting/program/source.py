@@ -79,6 +79,13 @@ class Program:
         """Returns the node around a node."""
         return self._homes[node].parent
 
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yields a node and the nodes around it that belong to its function or class."""
+        scope = self.scope(node)
+        while node is not scope:
+            yield node
+            node = self.parent(node)
+
     def scope(self, node: ast.AST) -> Scope:
         """Returns the innermost function, class or module around a node; the module for itself."""
         return self.tree if node is self.tree else self._homes[node].scope

@@ -206,7 +206,8 @@ def note_uses(statement: ast.stmt, names: Names) -> None:
             case ast.Lambda(args=given) if binds:
                 for one in parameters(given):
                     told = nature_of_name(one.arg) or Nature.TENSOR
-                    names.setdefault(one.arg, Variable(one.arg, told, is_inner=True))
+                    variable = Variable(one.arg, told, is_own=True, is_inner=True)
+                    names.setdefault(one.arg, variable)
             case ast.comprehension(target=target, iter=over) if binds:
                 for name in names_in(target):
                     told = _of_loop(name, over)

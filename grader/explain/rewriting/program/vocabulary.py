@@ -158,14 +158,6 @@ class Vocabulary:
             return len(letters) == 1 and self._are_kin(*letters[0])
         return any(one in group and other in group for group in self._groups)
 
-    def comes_first(self, one: str, other: str) -> bool:
-        """Returns whether the first of two names usually comes before the second."""
-        for own, their in zip(words(one), words(other), strict=False):
-            for group in self._groups:
-                if own != their and own in group and their in group:
-                    return group.index(own) < group.index(their)
-        return False
-
     def disorder(self, names: Sequence[str]) -> int:
         """Returns how often a name follows one of its family that it usually precedes."""
         count, last = 0, dict[int, int]()

@@ -113,12 +113,11 @@ def _cost_of_sign(setting: Setting, node: ast.expr) -> float:
 
 def _around(setting: Setting, node: ast.AST) -> str:
     """Returns the call or the shape that an axis belongs to."""
-    while not isinstance(node, ast.stmt):
-        if isinstance(node, ast.Call):
-            return named(node)
-        if isinstance(node, ast.Subscript):
-            return f"`{setting.text(node.value)}`"
-        node = setting.parent(node)
+    for one in setting.around(node):
+        if isinstance(one, ast.Call):
+            return named(one)
+        if isinstance(one, ast.Subscript):
+            return f"`{setting.text(one.value)}`"
     return "a call"
 
 

@@ -43,8 +43,8 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
     for other in kin[:_MOST]:
         again = f"{other} = {word.sub(other, value)}"
         if again not in setting.source:
-            first = in_use().comes_first(other, name)
-            place, text = (span.start, f"{again}; ") if first else (span.end, f"; {again}")
+            is_first = in_use().disorder((name, other)) > 0
+            place, text = (span.start, f"{again}; ") if is_first else (span.end, f"; {again}")
             piece = Replacement(place, place, text)
             subject = f"whether `{other}` needs the same as `{name}`"
             yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
