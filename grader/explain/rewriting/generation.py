@@ -69,6 +69,9 @@ def _edits(setting: Setting, slips: Slips, lines: Collection[int] | None) -> lis
         if len(edits) > _MOST:
             break
         edits += _of_statement(setting, check, slips, statement)
+    if own is not None:
+        own |= {line for one in given for line in _head(one.node)}
+        edits = [edit for edit in edits if own.issuperset(edit.lines)]
     return sorted(edits, key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
 
 
@@ -96,7 +99,7 @@ def _of_statement(
     """Returns the cheapest edits of one statement, no two of them equal."""
     found: dict[str, Edit] = {}
     most = min(_MOST_OF_A_LINE, _FEWEST + 6 * len(statement.nodes))
-    most *= _head_lines(statement.node)
+    most *= len(_head(statement.node))
     for draft in _likeliest_first(_drafts(setting, slips, statement)):
         if len(found) >= most:
             break
@@ -131,8 +134,7 @@ def _likeliest_first(drafts: Iterable[Draft]) -> list[Draft]:
 def _is_given(statement: Statement, lines: set[int] | None) -> bool:
     if lines is None:
         return True
-    node = statement.node
-    return not lines.isdisjoint(range(node.lineno, node.lineno + _head_lines(node)))
+    return not lines.isdisjoint(_head(statement.node))
 
 
 def _is_read(node: ast.expr) -> bool:
@@ -142,13 +144,13 @@ def _is_read(node: ast.expr) -> bool:
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 
 
-def _head_lines(node: ast.stmt) -> int:
-    """Returns how many lines a statement has before its block."""
+def _head(node: ast.stmt) -> range:
+    """Returns the lines that a statement has before its block."""
     body = getattr(node, "body", None)
     end = node.end_lineno or node.lineno
     if isinstance(body, list) and body:
         end = max(node.lineno, min(end, body[0].lineno - 1))
-    return end - node.lineno + 1
+    return range(node.lineno, end + 1)
 
 
 # Stands in a dump for the tree that a draft changes.
