@@ -213,7 +213,7 @@ def test_a_zygote_is_terminated_unless_it_was_asked_for_a_fork_server(scratch):
     assert not idle.has_ended
     idle.close_own()
     assert idle._process.returncode == -signal.SIGTERM
-    assert not idle._home.path.exists()
+    assert not idle._home.exists()
     with starting_zygote() as asked:
         asked.warm_up()
         with closing(ForkServer(asked, scratch)) as server:
