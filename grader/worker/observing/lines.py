@@ -129,6 +129,7 @@ def _replaced(owner: Any, name: str, replacement: Callable[[Any], Any]) -> Itera
 
 
 _ENGINE = Path(__file__).parents[2]
+_ENGINE_FILES = f"{_ENGINE}{os.sep}"
 
 
 def own_file(filename: str, root: Path) -> str | None:
@@ -209,36 +210,23 @@ _MOST_LINES = 6
 _MOST_LOOKS = 20
 
 
-class Onlooker:
-    """An observer of calls: within its context, `_called` is Python's trace function."""
-
-    _earlier: Any = None
-
-    def __enter__(self) -> Self:
-        self._earlier = sys.gettrace()
-        sys.settrace(self._called)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._earlier)
-
-    def _called(self, frame: FrameType, event: str, argument: object) -> Any:
-        raise NotImplementedError
-
-
 class OwnLines:
     """The frames of files below `root`, and their lines, up to the engine's call."""
 
     def __init__(self, root: Path) -> None:
+        self._root = root
+        self._places: dict[str, str] = {}
         self._lines: dict[tuple[str, int], Line] = {}
-        self._root = f"{root}{os.sep}"
-        # At home, packages and engine may lie below the student's own folder.
-        self._packages = f"{sys.prefix}{os.sep}"
-        self._engine = f"{Path(__file__).parents[2]}{os.sep}"
+
+    def place(self, file: str) -> str:
+        """Returns the path of a submission's file below its root; an empty text for others."""
+        if file not in self._places:
+            self._places[file] = own_file(file, self._root) or ""
+        return self._places[file]
 
     def holds(self, file: str) -> bool:
         """Returns whether a file is the submission's."""
-        return file.startswith(self._root) and not file.startswith((self._packages, self._engine))
+        return self.place(file) != ""
 
     def stack(self, frame: FrameType | None) -> tuple[Line, ...]:
         """Returns the submission's lines on a frame's stack, the frame's own last."""
@@ -247,7 +235,7 @@ class OwnLines:
             file = frame.f_code.co_filename
             if self.holds(file):
                 lines.append(self._line(file, frame.f_lineno or 0))
-            elif lines and file.startswith(self._engine):
+            elif lines and file.startswith(_ENGINE_FILES):
                 break
             frame = frame.f_back
         return tuple(reversed(lines))
@@ -257,9 +245,40 @@ class OwnLines:
             self._lines[file, number] = Line(self.place(file), number, _source(file, number))
         return self._lines[file, number]
 
-    def place(self, file: str) -> str:
-        """Returns the path of a submission's file below its root."""
-        return os.path.normpath(file)[len(self._root) :].replace(os.sep, "/")
+
+class Onlooker:
+    """An observer of the submission's functions, those in files below `root`, in a call.
+
+    Within its context, `_returned` hears of each value that such a function returns or yields.
+    """
+
+    _traces_lines = False
+
+    def __init__(self, root: Path) -> None:
+        self._lines = OwnLines(root)
+        self._earlier: Any = None
+
+    def __enter__(self) -> Self:
+        self._earlier = sys.gettrace()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._earlier)
+
+    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        if not self._lines.holds(frame.f_code.co_filename):
+            return None
+        frame.f_trace_lines = self._traces_lines
+        return self._went_on
+
+    def _went_on(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "return":
+            self._returned(frame, argument)
+        return self._went_on
+
+    def _returned(self, frame: FrameType, value: object) -> None:
+        raise NotImplementedError
 
 
 def _source(file: str, number: int) -> str:
@@ -275,8 +294,10 @@ def _source(file: str, number: int) -> str:
 class LineFollower(Onlooker):
     """An observer of a call: it notes the submission's lines that run, and its variables' kinds."""
 
+    _traces_lines = True
+
     def __init__(self, root: Path) -> None:
-        self._lines = OwnLines(root)
+        super().__init__(root)
         self._noted: dict[str, dict[int, None]] = {}
         self._seen: dict[str, dict[tuple[int, str], str]] = {}
         self._looks = Counter[tuple[str, int]]()
@@ -295,23 +316,15 @@ class LineFollower(Onlooker):
         for (function, name), kind in self._seen.get(file, {}).items():
             yield Seen(function, name, KINDS.index(kind))
 
-    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        if not self._lines.holds(frame.f_code.co_filename):
-            return None
+    def _went_on(self, frame: FrameType, event: str, argument: object) -> Any:
         lines = self._noted.setdefault(frame.f_code.co_filename, {})
+        line = frame.f_lineno
+        if line is not None and line not in lines and self._left:
+            self._left -= 1
+            lines[line] = None
+        return super()._went_on(frame, event, argument)
 
-        def went_on(frame: FrameType, event: str, _argument: object) -> Any:
-            line = frame.f_lineno
-            if line is not None and line not in lines and self._left:
-                self._left -= 1
-                lines[line] = None
-            if event == "return":
-                self._look(frame)
-            return went_on
-
-        return went_on
-
-    def _look(self, frame: FrameType) -> None:
+    def _returned(self, frame: FrameType, _value: object) -> None:
         """Notes the variables at the first returns of each function: a call has little time."""
         function = frame.f_code.co_filename, frame.f_code.co_firstlineno
         self._looks[function] += 1

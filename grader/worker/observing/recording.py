@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import inspect
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.core.wire.calls import MAX_NUMBERS, MAX_RECORDS, MAX_TOGETHER, Record
-from grader.worker.observing.lines import Onlooker, OwnLines
+from grader.worker.observing.lines import Onlooker
 
 _LARGEST_NUMBER = 1 << 53
 # A submission may keep a table of thousands of positions, whatever the call asks for.
 _MOST_OF_A_TABLE = 1 << 14
 
 
-class Recorder:
+class Recorder(Onlooker):
     """An observer of a call: it records results of torch operations and the submission's functions.
 
     With `follow_numbers`, it also records the integers that functions return, and the first rows of
@@ -29,20 +28,25 @@ class Recorder:
     """
 
     def __init__(self, root: Path, follow_numbers: bool) -> None:
+        super().__init__(root)
         self.records: list[Record] = []
         self._left = MAX_TOGETHER
         self._is_keeping = False
-        self._lines = OwnLines(root)
         self._follow_numbers = follow_numbers
-        self._contexts = ExitStack()
+        self._operations = _Operations(self)
 
-    def __enter__(self) -> Recorder:
-        self._contexts.enter_context(_Operations(self))
-        self._contexts.enter_context(_FunctionCalls(self, self._lines, self._follow_numbers))
-        return self
+    def __enter__(self) -> Self:
+        self._operations.__enter__()  # type: ignore[no-untyped-call]
+        return super().__enter__()
 
-    def __exit__(self, *_: object) -> None:
-        self._contexts.close()
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
+        self._operations.__exit__(*raised)  # type: ignore[no-untyped-call]
+
+    def _returned(self, frame: FrameType, value: object) -> None:
+        is_final = not frame.f_code.co_flags & inspect.CO_GENERATOR
+        if is_final and (self._follow_numbers or isinstance(value, torch.Tensor)):
+            self.keep(value, frame)
 
     def keep(self, value: object, frame: FrameType | None) -> None:
         """Keeps a tensor or an integer, if there is room, with the lines on a frame's stack."""
@@ -98,27 +102,6 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 if is_mutable and tensor._base is not None:
                     self._recorder.keep(tensor._base, frame)
         return result
-
-
-class _FunctionCalls(Onlooker):
-    """An observer of the results of the submission's functions."""
-
-    def __init__(self, recorder: Recorder, lines: OwnLines, follow_numbers: bool) -> None:
-        self._recorder = recorder
-        self._lines = lines
-        self._follow_numbers = follow_numbers
-
-    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        code = frame.f_code
-        if not self._lines.holds(code.co_filename) or code.co_flags & inspect.CO_GENERATOR:
-            return None
-        frame.f_trace_lines = False
-        return self._local_trace
-
-    def _local_trace(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "return" and (self._follow_numbers or isinstance(argument, torch.Tensor)):
-            self._recorder.keep(argument, frame)
-        return self._local_trace
 
 
 def _is_whole(value: object) -> bool:

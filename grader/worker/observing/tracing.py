@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from grader.core.wire.calls import Traced
 from grader.core.wire.records import Line
-from grader.worker.observing.lines import Onlooker, OwnLines
+from grader.worker.observing.lines import Onlooker
 
 _MOST_NOTED = 4000
 
@@ -56,7 +56,7 @@ class Tracer(Onlooker):
     """An observer that notes the results of the submission's and torch's functions in a call."""
 
     def __init__(self, root: Path) -> None:
-        self._lines = OwnLines(root)
+        super().__init__(root)
         self._returns: list[_Return] = []
         self._operations: list[_Operation] = []
         self._makers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
@@ -75,7 +75,7 @@ class Tracer(Onlooker):
 
     def origin(self, result: object, what: Traced) -> Line | None:
         """Returns the line that gave a result its property `what`; None if it is not certain."""
-        found = self._returned(result)
+        found = self._return_of(result)
         line = None if found is None else found.line
         if not isinstance(result, torch.Tensor):
             return line
@@ -108,7 +108,7 @@ class Tracer(Onlooker):
         made, place = self._makers.get(id(tensor), (None, 0))
         return place if made is not None and made() is tensor else None
 
-    def _returned(self, result: object) -> _Return | None:
+    def _return_of(self, result: object) -> _Return | None:
         """Returns the innermost return of the result, which outer functions only handed on."""
         if not self._returns or self._returns[-1].value is not result:
             return None
@@ -152,18 +152,11 @@ class Tracer(Onlooker):
                 left += operation.parents
         return [self._operations[place] for place in sorted(found)]
 
-    def _called(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        if not self._lines.holds(frame.f_code.co_filename):
-            return None
-        frame.f_trace_lines = False
-        return self._local_trace
-
-    def _local_trace(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "return" and len(self._returns) < _MOST_NOTED:
+    def _returned(self, frame: FrameType, value: object) -> None:
+        if len(self._returns) < _MOST_NOTED:
             line = self._lines.stack(frame)[-1]
             caller = self._own_caller(frame)
-            self._returns.append(_Return(id(frame), id(caller), argument, line))
-        return self._local_trace
+            self._returns.append(_Return(id(frame), id(caller), value, line))
 
     def _own_caller(self, frame: FrameType) -> FrameType | None:
         """Returns the nearest of the submission's own frames that called a frame."""
