@@ -21,44 +21,25 @@ except (ImportError, RuntimeError, OSError):  # another system than Linux, or no
     pyseccomp = None
 
 _UNKNOWN = -1
-# Names that an older libseccomp does not know; the numbers are the same on every architecture.
+# Names that an older libseccomp does not know, by the number of the first in a row. The numbers are
+# the same on every architecture.
+_ROWS = {
+    424: (
+        "pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount "
+        "fsopen fsconfig fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd "
+        "faccessat2 process_madvise epoll_pwait2 mount_setattr quotactl_fd"
+    ),
+    447: "memfd_secret process_mrelease futex_waitv",
+    452: "fchmodat2 map_shadow_stack futex_wake futex_wait futex_requeue",
+    462: (
+        "mseal setxattrat getxattrat listxattrat removexattrat open_tree_attr file_getattr "
+        "file_setattr"
+    ),
+}
 _NEWER = {
-    "pidfd_send_signal": 424,
-    "io_uring_setup": 425,
-    "io_uring_enter": 426,
-    "io_uring_register": 427,
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fspick": 433,
-    "pidfd_open": 434,
-    "clone3": 435,
-    "close_range": 436,
-    "openat2": 437,
-    "pidfd_getfd": 438,
-    "faccessat2": 439,
-    "process_madvise": 440,
-    "epoll_pwait2": 441,
-    "mount_setattr": 442,
-    "quotactl_fd": 443,
-    "memfd_secret": 447,
-    "process_mrelease": 448,
-    "futex_waitv": 449,
-    "fchmodat2": 452,
-    "map_shadow_stack": 453,
-    "futex_wake": 454,
-    "futex_wait": 455,
-    "futex_requeue": 456,
-    "mseal": 462,
-    "setxattrat": 463,
-    "getxattrat": 464,
-    "listxattrat": 465,
-    "removexattrat": 466,
-    "open_tree_attr": 467,
-    "file_getattr": 468,
-    "file_setattr": 469,
+    name: number
+    for first, names in _ROWS.items()
+    for number, name in enumerate(names.split(), first)
 }
 
 
