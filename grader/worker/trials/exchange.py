@@ -7,6 +7,7 @@ import ast
 import contextlib
 import gc
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,20 +31,17 @@ class FunctionCode:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some whole lines of a file: a function, a class, a constant.
+    """Some whole lines of a file, from line `first` on: a function, a class, a constant.
 
-    The text `before` puts them on their lines and into their class; after it they compile to
-    `codes`. A key of `codes` is a qualified name and a number among namesakes. `reads` are the
-    names that loading the lines reads: for a function, those in its defaults. `members` are the
-    methods of a class.
+    They compile to `codes`, whose keys are a qualified name and a number among namesakes. `reads`
+    are the names that loading the lines reads: for a function, those in its defaults.
     """
 
     start: int
     end: int
-    before: str
+    first: int
     codes: Mapping[Key, FunctionCode]
-    reads: frozenset[str] = frozenset()
-    members: tuple[Part, ...] = ()
+    reads: frozenset[str]
 
     def holds(self, change: TextChange) -> bool:
         """Returns whether a change is within these lines."""
@@ -51,65 +49,25 @@ class Part:
 
 
 def parts_of(text: str, compiled: Compile) -> Iterator[Part]:
-    """Yields the parts at the top level of a file that compile."""
-    source = _Source(text, compiled)
-    for node, first in source.each(ast.parse(text).body):
-        members: tuple[Part, ...] = ()
-        if isinstance(node, ast.ClassDef):
-            members = tuple(source.members(node))
+    """Yields the parts at the top level of a file that begin on lines of their own and compile."""
+    # As Python counts: form feeds and Unicode's separators do not end a line.
+    lines = [f"{line}\n" for line in text.split("\n")]
+    starts = [0, *itertools.accumulate(map(len, lines))]
+    after = 0
+    for node in ast.parse(text).body:
+        first, last = _first_line(node), min(node.end_lineno or 0, len(lines))
+        if first <= after:
+            continue
+        after, start, end = last, starts[first - 1], starts[last]
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-            reads = frozenset(_read_as_loaded(node))
-            yield source.part(node, first, "\n" * (first - 1), reads, members)
+            codes = codes_in(compiled(placed(text[start:end], first)))
+            known = {key: FunctionCode(likeness(one), content(one)) for key, one in codes.items()}
+            yield Part(start, end, first, known, frozenset(_read_as_loaded(node)))
 
 
-class _Source:
-    """A file's text by lines."""
-
-    def __init__(self, text: str, compiled: Compile) -> None:
-        self._text = text
-        self._compiled = compiled
-        # As Python counts: form feeds and Unicode's separators do not end a line.
-        self._lines = [f"{line}\n" for line in text.split("\n")]
-        self._starts = [0]
-        for line in self._lines:
-            self._starts.append(self._starts[-1] + len(line))
-
-    def each(self, body: Sequence[ast.stmt], after: int = 0) -> Iterator[tuple[ast.stmt, int]]:
-        """Yields the statements that begin on lines of their own, and their first lines."""
-        for node in body:
-            first = _first_line(node)
-            if first > after:
-                after = node.end_lineno or first
-                yield node, first
-
-    def part(
-        self,
-        node: ast.stmt,
-        first: int,
-        before: str,
-        reads: frozenset[str] = frozenset(),
-        members: tuple[Part, ...] = (),
-    ) -> Part:
-        """Returns a statement with the code to which it compiles.
-
-        Raises:
-            SyntaxError, ValueError, RecursionError: if it does not compile.
-        """
-        last = min(node.end_lineno or first, len(self._lines))
-        start, end = self._starts[first - 1], self._starts[last]
-        codes = codes_in(self._compiled(before + self._text[start:end]))
-        known = {key: FunctionCode(likeness(code), content(code)) for key, code in codes.items()}
-        return Part(start, end, before, known, reads, members)
-
-    def members(self, node: ast.ClassDef) -> Iterator[Part]:
-        """Yields the methods of a class, each after the class's head alone."""
-        body = _first_line(node.body[0])
-        head = "".join(self._lines[node.lineno - 1 : body - 1])
-        for one, first in self.each(node.body, after=node.lineno):
-            if isinstance(one, ast.FunctionDef):
-                before = "\n" * (node.lineno - 1) + head + "\n" * (first - body)
-                with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-                    yield self.part(one, first, before)
+def placed(lines: str, first: int) -> str:
+    """Returns lines of a file after as many empty ones as there are before line `first`."""
+    return "\n" * (first - 1) + lines
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -220,11 +178,6 @@ class LoadedSource:
         return swaps
 
     def _swaps(self, part: Part, changes: Sequence[TextChange]) -> list[Swap]:
-        member = next((one for one in part.members if all(map(one.holds, changes))), None)
-        if member is not None:
-            swaps = list(self._code_swaps(member, self._edited(member, changes)))
-            if swaps:
-                return swaps
         module = self._edited(part, changes)
         return list(self._code_swaps(part, module)) or list(self._value_swaps(module, part))
 
@@ -234,7 +187,7 @@ class LoadedSource:
             text += self._text[end : one.start] + one.text
             end = one.end
         try:
-            return self._compiled(part.before + text + self._text[end : part.end])
+            return self._compiled(placed(text + self._text[end : part.end], part.first))
         except (SyntaxError, ValueError, RecursionError) as error:
             raise CannotExchange from error
 
@@ -274,7 +227,8 @@ class LoadedSource:
         assert self._globals is not None
         for part in self._parts[self._parts.index(changed) + 1 :]:
             if any(fresh.get(name) is not self._globals.get(name) for name in part.reads):
-                exec(self._compiled(part.before + self._text[part.start : part.end]), fresh)
+                lines = self._text[part.start : part.end]
+                exec(self._compiled(placed(lines, part.first)), fresh)
 
     def _compiled(self, text: str) -> CodeType:
         code: CodeType = compile(text, self._path, "exec", self._flags, dont_inherit=True)
