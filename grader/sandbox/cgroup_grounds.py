@@ -14,7 +14,6 @@ which may be delegated to a process.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import signal
@@ -67,14 +66,12 @@ def _enter_scope(hierarchy: Hierarchy, name: str) -> Hierarchy:
 
 def _require_systemd(around: tuple[str, ...]) -> None:
     # A host's systemd that a container can reach would misread the container's process ids.
-    if words(Path("/proc/1/comm")) != ["systemd"]:
-        raise NoGround("there is no systemd to ask for a control group")
-    own = "/".join(around)
-    if not all(Path(name).suffix in (".slice", ".scope", ".service") for name in around):
-        raise NoGround(f"this process is in a control group of another's making ({own})")
+    is_there = words(Path("/proc/1/comm")) == ["systemd"]
+    made_all = all(Path(name).suffix in (".slice", ".scope", ".service") for name in around)
     user = os.geteuid()
-    if user and f"user-{user}.slice" not in around:
-        raise NoGround(f"this process is not in a session of its user ({own})")
+    is_session = user == 0 or f"user-{user}.slice" in around
+    if not (is_there and made_all and is_session):
+        raise NoGround("there is no systemd to ask for a control group")
 
 
 def _ask(name: str, around: tuple[str, ...]) -> None:
@@ -107,10 +104,9 @@ def _ask(name: str, around: tuple[str, ...]) -> None:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoGround(f"systemd could not be asked for a scope ({error})") from error
+        raise NoGround("systemd could not be asked for a scope") from error
     if done.returncode:
-        why = done.stderr.strip() or "it does not say why"
-        raise NoGround(f"systemd grants no scope ({why})")
+        raise NoGround(f"systemd grants no scope: {done.stderr.strip()}")
 
 
 def _step_aside(here: Hierarchy) -> Hierarchy:
@@ -120,7 +116,7 @@ def _step_aside(here: Hierarchy) -> Hierarchy:
         leaf.mkdir()
         write(leaf / "cgroup.procs", os.getpid())
     except OSError as error:
-        raise NoGround(f"the scope of systemd may not be divided ({error})") from error
+        raise NoGround("the scope of systemd may not be divided") from error
     return replace(here, own=leaf)
 
 
@@ -132,9 +128,8 @@ _WANTED = ("cpu",)
 def _parents_v1(found: list[Hierarchy]) -> list[Path]:
     """Returns this process's own groups, one in each hierarchy that is needed."""
     own = {controller: each.own for each in reversed(found) for controller in each.controllers}
-    missing = [controller for controller in _NEEDED if controller not in own]
-    if missing:
-        raise NoGround(f"there is no hierarchy of control groups for {' and '.join(missing)}")
+    if not own.keys() >= set(_NEEDED):
+        raise NoGround("there is no hierarchy of control groups for memory, or none for tasks")
     return list(dict.fromkeys(own[name] for name in (*_NEEDED, *_WANTED) if name in own))
 
 
@@ -146,34 +141,27 @@ def _new_ground_v1(found: list[Hierarchy], name: str) -> Ground:
             folder.mkdir()
     except OSError as error:
         ground.close()
-        why = f"{error.strerror}: {error.filename}"
-        raise NoGround(f"no control group may be made ({why})") from error
+        raise NoGround("no control group may be made") from error
     return ground
 
 
 # The extended attributes by which systemd marks units whose inner groups it delegates.
 _MARKS = ("user.delegate", "trusted.delegate")
-_REFUSED = {
-    errno.EBUSY: "its processes would have to be in groups within it",
-    errno.ENOENT: "its own memory and tasks are not accounted for",
-}
 
 
 def _new_ground_v2(hierarchy: Hierarchy, name: str, version: str = "v2") -> Ground:
     """Returns a folder for groups below the nearest group that is delegated to this process."""
-    because = "this process's control group is another's to divide"
     for parent in parents_v2(hierarchy):
         ground = Ground(version, (parent / name,))
         try:
             _hand_down(parent)
             ground.folders[0].mkdir()
             _hand_down(ground.folders[0])
-        except OSError as error:
+        except OSError:
             ground.close()
-            because = f"no control group may be made in {parent} ({error.strerror})"
         else:
             return ground
-    raise NoGround(because)
+    raise NoGround("this process's control group is another's to divide")
 
 
 def parents_v2(hierarchy: Hierarchy) -> Iterator[Path]:
@@ -215,10 +203,9 @@ def _hand_down(folder: Path) -> None:
         if controller not in words(folder / "cgroup.subtree_control"):
             try:
                 write(folder / "cgroup.subtree_control", f"+{controller}")
-            except OSError as error:
+            except OSError:
                 if controller in _NEEDED:
-                    why = _REFUSED.get(error.errno or 0, error.strerror or "")
-                    raise OSError(error.errno, why) from error
+                    raise
 
 
 _TRIAL = GroupBounds(memory=64 << 20, tasks=16)
@@ -243,13 +230,9 @@ def find_ground() -> Ground:
 
 def _ground_v2(hierarchy: Hierarchy) -> Ground:
     """Returns a ground in this process's own group, or else in a scope of systemd."""
-    try:
+    with contextlib.suppress(NoGround):
         return _tried(_new_ground_v2(hierarchy, new_name()))
-    except NoGround as first:
-        try:
-            inside = _enter_scope(hierarchy, f"{new_name()}.scope")
-        except NoGround as second:
-            raise NoGround(f"{first}; {second}") from second
+    inside = _enter_scope(hierarchy, f"{new_name()}.scope")
     return _tried(_new_ground_v2(inside, new_name(), "v2, scope of systemd"))
 
 
@@ -275,6 +258,6 @@ def _try(ground: Ground) -> None:
             if not group.remove():
                 raise NoGround("a control group could not be removed")
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise NoGround(f"no process can be held in a control group ({error})") from error
+            raise NoGround("no process can be held in a control group") from error
         finally:
             waiting.kill()

@@ -290,7 +290,7 @@ class Group:
 
 
 class NoGround(Exception):
-    """The machine grants no groups; the text says why, as half a sentence."""
+    """The machine grants no groups."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,8 +254,8 @@ except NoGround as none:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_user_without_control_groups_learns_the_reason():
-    """Without groups the other limits remain, and a batch reports the reason."""
+def test_a_user_without_control_groups_is_refused_a_ground():
+    """Without groups the other limits remain."""
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY], cwd=ROOT, capture_output=True, text=True, check=False
     )
