@@ -17,7 +17,6 @@ from grader.core.assignment import Assignment, BadAssignment
 from grader.core.files import PASSABLE, removed_afterwards
 from grader.core.names import CPU
 from grader.core.processes import Allowance
-from grader.core.submission import Submission
 from grader.core.wire.calls import Call
 from grader.intake.client import IntakeClient
 from grader.intake.copying import CopyFailed
@@ -26,11 +25,11 @@ from grader.sandbox.claims import Uses
 from grader.sandbox.environment import Environment
 from grader.sandbox.fork_server import ForkServer, ForkServerLost, ForkServers
 from grader.sandbox.limits import Patience
+from grader.sandbox.probe import confined_worker
 from grader.sandbox.session import Session, SessionLimits
-from grader.sandbox.worker import Worker, WorkerLost
+from grader.sandbox.worker import WorkerLost
 from grader.testing.outcome import Wording
 
-_TRIAL = "def run_trial(x):\n    return x + x\n"
 _MEMORY = 8 << 30
 _PATIENCE = Patience(120.0, 240.0)
 
@@ -56,20 +55,8 @@ def require_device(server: ForkServer, scratch: Path, device: str) -> None:
 
 def _tried(server: ForkServer, scratch: Path, device: str) -> str:
     """Returns why a worker could not compute on the device; an empty text if it could."""
-    folder = Path(tempfile.mkdtemp(dir=scratch))
-    folder.chmod(PASSABLE)
-    root = folder / "submission"  # which workers may list, as an import does
-    root.mkdir()
-    root.chmod(0o755)  # whatever the umask is
-    adapters = root / "adapters.py"
-    adapters.write_text(_TRIAL)
-    adapters.chmod(0o644)
-    worker = Worker.in_new_folder(server, scratch, Allowance(_MEMORY, device=device))
-    with contextlib.ExitStack() as ending:
-        ending.callback(worker.end)
-        worker.load(Submission("trial", root, "adapters.py", "adapters"), _PATIENCE)
-        call = Call("run_trial", {"x": torch.ones(2)}, device=device)
-        answer = worker.ask(call, _PATIENCE)
+    with confined_worker(server, scratch, Allowance(_MEMORY, device=device)) as worker:
+        answer = worker.ask(Call("run_add", {"x": torch.ones(2)}, device=device), _PATIENCE)
     if answer.raised is not None:
         return f"{answer.raised.kind}: {answer.raised.message}"
     is_right = isinstance(answer.value, torch.Tensor) and answer.value.tolist() == [2.0, 2.0]

@@ -90,7 +90,7 @@ TRIALS = (
 
 
 _CANARY = "GRADER_PROBE"
-_LOADING = Patience(30.0, 60.0)
+_LOADING = Patience(120.0, 240.0)
 ATTEMPTS = Path(__file__).with_name("attempts")
 
 
@@ -160,7 +160,7 @@ def attempted(
 
     `attempts` is the folder that holds the trial's module.
     """
-    with confined_worker(server, scratch, trial.module, attempts) as worker:
+    with confined_worker(server, scratch, ALLOWED, trial.module, attempts) as worker:
         arguments = {} if trial.most is None else {"most": trial.most}
         stopped = False
         try:
@@ -178,7 +178,11 @@ def attempted(
 
 @contextlib.contextmanager
 def confined_worker(
-    server: ForkServer, scratch: Path, module: str, attempts: Path = ATTEMPTS
+    server: ForkServer,
+    scratch: Path,
+    allowance: Allowance = ALLOWED,
+    module: str = "reaching",
+    attempts: Path = ATTEMPTS,
 ) -> Iterator[Worker]:
     """Provides a worker that has imported a module of attempts, like any submission.
 
@@ -189,8 +193,10 @@ def confined_worker(
         (folder / "beside.txt").write_text("secret")
         root = folder / "submission"
         shutil.copytree(attempts, root / "attempts", ignore=shutil.ignore_patterns("__pycache__"))
+        for path in (root, *root.rglob("*")):
+            path.chmod(0o755)  # whatever the umask is
         place, name = f"attempts/{module}.py", f"attempts.{module}"
-        worker = Worker.in_new_folder(server, folder, ALLOWED)
+        worker = Worker.in_new_folder(server, folder, allowance)
         try:
             worker.load(Submission("probe", root, place, name), _LOADING)
             yield worker

@@ -142,7 +142,9 @@ def of_variant(server: ForkServer, scratch: Path, trial: ProbeTrial, package: Pa
     """Returns an attempt, made after the one of another worker if it needs that."""
     with contextlib.ExitStack() as workers:
         if (before := BEFORE.get(trial.adapter)) is not None:
-            other = workers.enter_context(confined_worker(server, scratch, trial.module, package))
+            other = workers.enter_context(
+                confined_worker(server, scratch, ALLOWED, trial.module, package)
+            )
             other.ask(Call(before, {}), Patience(30.0, 90.0))
         return attempted(server, scratch, trial, package)[1]
 
