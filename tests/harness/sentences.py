@@ -51,7 +51,7 @@ _WRITTEN_IN = (
     "examples/*/docs/students.md",
 )
 # Lists of system calls, names for a C library, and other people's packages.
-_NOT_WRITTEN = ("grader/worker/confinement/", "grader/worker/multiprocessing/", "/vendor/")
+_NOT_WRITTEN = ("grader/worker/confinement/", "grader/worker/multiprocessing.py", "/vendor/")
 # A pattern for other people's texts, or a database query, is not a sentence.
 _NO_SENTENCE = re.compile(r"\\\w|\(\?|\$[\w*]|\b(?:SELECT|INSERT|DELETE|WHERE)\b|\|No ")
 _PLACEHOLDER = "{}"

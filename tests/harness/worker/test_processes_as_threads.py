@@ -15,12 +15,17 @@ from typing import Any
 import pytest
 import torch
 
-from grader.worker.multiprocessing import _loaded_here, processes, sharing
-from grader.worker.multiprocessing.pools import Pool, ProcessPoolExecutor
-from grader.worker.multiprocessing.processes import (
+from grader.worker.multiprocessing import (
+    _SYNCHRONIZED,
     PackedCall,
+    Pool,
     Popen,
+    ProcessPoolExecutor,
+    Queue,
     Shared,
+    SyncManager,
+    _loaded_here,
+    _on_their_way,
     copied,
     dumps,
     inherited,
@@ -79,7 +84,7 @@ def test_plain_objects_are_copied_and_shared_ones_are_not():
     assert twin[0] == [1]
     assert twin[0] is not value[0]
     assert all(one is other for one, other in zip(twin[1:], value[1:], strict=True))
-    assert processes._on_their_way == {}
+    assert _on_their_way == {}
 
 
 def test_an_end_of_a_pipe_crosses_as_another_descriptor():
@@ -280,7 +285,7 @@ def test_a_loader_with_workers_loads_here():
 
 def test_a_queue_copies_its_items():
     given = [1]
-    items = sharing.Queue(ctx=None)
+    items = Queue(ctx=None)
     items.put(given)
     given.append(2)
     assert (items.get(), items.empty()) == ([1], True)
@@ -289,17 +294,17 @@ def test_a_queue_copies_its_items():
 
 
 def test_locks_take_a_context_and_are_those_of_threads():
-    for kind in (sharing.Lock, sharing.RLock, sharing.Condition, sharing.Event):
+    for kind in map(_SYNCHRONIZED.get, ("Lock", "RLock", "Condition", "Event")):
         assert copied(own := kind(ctx=None)) is own
-    assert sharing.Barrier(1, None, 5.0, ctx=None).wait() == 0
-    with sharing.Semaphore(2, ctx=None) as is_taken:
+    assert _SYNCHRONIZED["Barrier"](1, None, 5.0, ctx=None).wait() == 0
+    with _SYNCHRONIZED["Semaphore"](2, ctx=None) as is_taken:
         assert is_taken
     with pytest.raises(ValueError, match="too many times"):
-        sharing.BoundedSemaphore(ctx=None).release()
+        _SYNCHRONIZED["BoundedSemaphore"](ctx=None).release()
 
 
 def test_objects_of_a_manager_cross_without_a_copy():
-    manager = sharing.SyncManager(("", 0), b"key")
+    manager = SyncManager(("", 0), b"key")
     manager.start()
     with manager as same:
         assert same is manager
