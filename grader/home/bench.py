@@ -33,7 +33,7 @@ from grader.testing.course import (
 from grader.testing.handles.bench import Bench
 from grader.testing.handles.scripts import TwoProcesses, in_two_processes
 from grader.testing.outcome import StudentFault, note, uses_in_words
-from grader.worker.exceptions.raising import describe_exception
+from grader.worker.exceptions import describe_exception
 from grader.worker.observing.watching import CallWatch
 from grader.worker.performing import Living, absent, perform
 

@@ -15,7 +15,7 @@ from typing import Any
 from grader.core.assignment import BadAssignment
 from grader.core.names import is_adapter, meant
 from grader.testing.contract import Adapter, read_contract
-from grader.worker.exceptions.raising import describe_exception
+from grader.worker.exceptions import describe_exception
 
 
 def make_importable(root: Path) -> None:

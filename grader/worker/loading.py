@@ -21,7 +21,7 @@ import torch
 
 from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
-from grader.worker.exceptions.raising import describe_exception
+from grader.worker.exceptions import describe_exception
 from grader.worker.notebook import Cells, install
 from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
 from grader.worker.packages import Folders, Spec, make_room

@@ -21,7 +21,7 @@ from grader.core.names import CPU
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import NAMES, Foreign, Local, mapped, parts
-from grader.worker.exceptions.raising import describe_exception
+from grader.worker.exceptions import describe_exception
 from grader.worker.marshalling import (
     ScriptFiles,
     arrived,

@@ -36,8 +36,6 @@ LOADED_IN_WORKERS = {
     "grader.worker.confinement.seccomp",
     "grader.worker.confinement.seccomp_program",
     "grader.worker.exceptions",
-    "grader.worker.exceptions.operands",
-    "grader.worker.exceptions.raising",
     "grader.worker.fork_server",
     "grader.worker.loading",
     "grader.worker.marshalling",

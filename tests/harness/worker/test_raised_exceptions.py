@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Raised
-from grader.worker.exceptions.raising import describe_exception, suggestion
+from grader.worker.exceptions import describe_exception, suggestion
 
 pytestmark = pytest.mark.unit
 

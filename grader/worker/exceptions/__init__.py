@@ -1,1 +1,0 @@
-"""Descriptions of exceptions that a submission raised."""
