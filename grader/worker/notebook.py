@@ -22,8 +22,7 @@ from typing import Any
 
 from grader.core.names import is_adapter
 from grader.worker.packages import Folders, Spec
-from grader.worker.stub_packages import Stub, silent_stub
-from grader.worker.stubs import SilentFinder
+from grader.worker.stubs import SilentFinder, Stub, silent_stub
 from grader.worker.trials.alarm import Alarm, TooLong
 
 # A function that a cell defines, or a name that it sets.

@@ -50,7 +50,6 @@ LOADED_IN_WORKERS = {
     "grader.worker.packages",
     "grader.worker.performing",
     "grader.worker.serving",
-    "grader.worker.stub_packages",
     "grader.worker.stubs",
     "grader.worker.trials",
     "grader.worker.trials.alarm",

@@ -7,7 +7,7 @@ import torch
 
 from grader.core.wire.calls import Frame, Raised
 from grader.explain.exceptions.explanation import explanation_of
-from grader.worker.stub_packages import Phase, Stub
+from grader.worker.stubs import Phase, Stub
 
 pytestmark = pytest.mark.unit
 

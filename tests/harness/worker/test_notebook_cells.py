@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.worker.notebook import Cells, NotebookModules, Shell, TookTooLong
-from grader.worker.stub_packages import StubModule
+from grader.worker.stubs import StubModule
 
 pytestmark = pytest.mark.unit
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grader.worker.notebook import Cells, Shell, timed, write
-from grader.worker.stub_packages import Stub
+from grader.worker.stubs import Stub
 
 pytestmark = pytest.mark.unit
 

@@ -19,16 +19,18 @@ from typing import Any
 import pytest
 import torch
 
-from grader.worker.stub_packages import (
+from grader.worker.stubs import (
     _PROGRESS,
     Phase,
     Progress,
+    SilentFinder,
     Stub,
+    StubFinder,
     StubModule,
+    find_versions_of,
     silent_module,
     silent_stub,
 )
-from grader.worker.stubs import SilentFinder, StubFinder, find_versions_of
 from grader.worker.uncompiled import _as_it_is, load_no_compiler
 
 pytestmark = pytest.mark.unit
