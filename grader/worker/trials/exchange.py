@@ -1,4 +1,7 @@
-"""Exchanges the code of loaded functions for that of an edited source, and restores it."""
+"""Exchanges the code of loaded functions for that of an edited source.
+
+`memory.py` restores what was exchanged.
+"""
 
 from __future__ import annotations
 import __future__
@@ -8,11 +11,11 @@ import contextlib
 import gc
 import inspect
 import itertools
-import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from grader.core.wire.trials import TextChange
@@ -125,43 +128,27 @@ class CannotExchange(Exception):
     """An edited source has no code that could replace the loaded code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """A replacement of an object that a running program holds, which can be undone."""
-
-    apply: Callable[[], None]
-    undo: Callable[[], None]
-
-    @classmethod
-    def of_attribute(cls, holder: object, name: str, value: object) -> Swap:
-        """Returns the swap of an attribute's value."""
-        old = getattr(holder, name)
-        return cls(
-            lambda: setattr(holder, name, value),
-            lambda: setattr(holder, name, old),
-        )
-
-    @classmethod
-    def of_name(cls, holder: dict[str, Any], name: str, value: object) -> Swap:
-        """Returns the swap of a name's value in a module."""
-        if name not in holder:
-            return cls(lambda: holder.update({name: value}), lambda: holder.pop(name, None))
-        old = holder[name]
-        return cls(lambda: holder.update({name: value}), lambda: holder.update({name: old}))
+# Replaces an object that a running program holds.
+Swap = Callable[[], object]
 
 
 class LoadedSource:
-    """One file of a submission as it was loaded, and the live functions that were made of it."""
+    """One file of a submission as it was loaded, and the live functions that were made of it.
 
-    def __init__(self, path: Path, functions: Sequence[FunctionType]) -> None:
+    `modules` are the submission's.
+    """
+
+    def __init__(
+        self, path: Path, functions: Sequence[FunctionType], modules: Iterable[ModuleType] = ()
+    ) -> None:
         self._path = str(path)
         self._text = path.read_text(encoding="utf-8-sig")
         flags = functions[0].__code__.co_flags if functions else 0
         self._flags = flags & __future__.annotations.compiler_flag
         self._parts = list(parts_of(self._text, self._compiled))
         self._functions = functions
-        modules = list(sys.modules.values())
-        own = (vars(one) for one in modules if getattr(one, "__file__", None) == self._path)
+        self._namespaces = [*map(vars, modules)]
+        own = (names for names in self._namespaces if names.get("__file__") == self._path)
         self._globals = functions[0].__globals__ if functions else next(own, None)
 
     def exchange_for(self, changes: Sequence[TextChange]) -> list[Swap]:
@@ -198,7 +185,7 @@ class LoadedSource:
             if new is not None and content(new) != old.content:
                 for function in self._functions:
                     if likeness(function.__code__) == old.likeness:
-                        yield Swap.of_attribute(function, "__code__", new)
+                        yield partial(setattr, function, "__code__", new)
 
     def _value_swaps(self, module: CodeType, part: Part) -> Iterator[Swap]:
         """Runs a top-level statement again; yields the swaps of old values for new ones."""
@@ -219,8 +206,10 @@ class LoadedSource:
             elif isinstance(_unwrapped(old), FunctionType):
                 yield from _default_swaps(_unwrapped(old), _unwrapped(value))
             else:
-                for holder in _holders_of(name, old, self._globals):
-                    yield Swap.of_name(holder, name, value)
+                yield partial(self._globals.__setitem__, name, value)
+                for holder in self._namespaces:
+                    if name in holder and holder[name] is old:
+                        yield partial(holder.__setitem__, name, value)
 
     def _load_what_reads(self, fresh: dict[str, Any], changed: Part) -> None:
         """Runs later parts of the file again if they read a value that has changed."""
@@ -260,7 +249,7 @@ def _unwrapped(value: object) -> object:
 def _default_swaps(old: object, new: object) -> Iterator[Swap]:
     if isinstance(old, FunctionType) and isinstance(new, FunctionType):
         for name in ("__defaults__", "__kwdefaults__"):
-            yield Swap.of_attribute(old, name, getattr(new, name))
+            yield partial(setattr, old, name, getattr(new, name))
 
 
 def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
@@ -275,15 +264,4 @@ def _attribute_swaps(old: type, new: type) -> Iterator[Swap]:
             # A `_tuplegetter` reads a field of a named tuple.
             isinstance(value, _PLAIN) or type(value).__name__ == "_tuplegetter"
         ):
-            yield Swap.of_attribute(old, name, value)
-
-
-def _holders_of(name: str, value: object, first: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the namespaces that hold a value by a name: its module's, and importers'."""
-    modules = (getattr(one, "__dict__", None) for one in list(sys.modules.values()))
-    others = [
-        one
-        for one in modules
-        if isinstance(one, dict) and one is not first and name in one and one[name] is value
-    ]
-    return [first, *others]
+            yield partial(setattr, old, name, value)

@@ -33,6 +33,8 @@ _MOST_NUMBERS = 1 << 16
 # Their caches take 2.0 for 2, and keep the result for the one that was first.
 _CACHE_BY_NUMBERS = ("einops", "einx")
 _ABSENT = object()
+# The parts of a function that an edit exchanges.
+_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 # Names that Python itself sets.
 _NOT_THEIRS = ("__builtins__", "__warningregistry__")
 
@@ -42,9 +44,9 @@ Names = dict[str, Any]
 class State:
     """The state of modules: their names, and a few levels of their objects and containers.
 
-    It includes defaults and closures of functions, and caches of functions in files below `root`
-    (`within` these modules, if any are given). It also includes caches of packages that remember
-    shapes, and torch's settings.
+    It includes code, defaults and closures of functions, and caches of functions in files below
+    `root` (`within` these modules, if any are given). It also includes caches of packages that
+    remember shapes, and torch's settings.
     """
 
     def __init__(
@@ -62,11 +64,12 @@ class State:
         self._tensors: list[_Tensor] = []
         self._left = _MOST_NUMBERS
         self._seen: set[int] = set(map(id, modules))
-        for names in modules:
-            for value in list(names.values()):
-                self._keep(value)
+        values = [value for names in modules for value in names.values()]
+        for value in sorted(values, key=lambda one: not issubclass(type(one), type)):
+            self._keep(value)
         self._cells: list[tuple[CellType, object]] = []
-        for function in functions:
+        self._functions = [(one, [getattr(one, name) for name in _PARTS]) for one in functions]
+        for function, _ in self._functions:
             self._keep_held(function)
         self._caches = [
             one
@@ -90,6 +93,10 @@ class State:
         for kind, before in self._classes:
             for name in _differing(vars(kind), before):
                 _put_back_member(kind, name, before)
+        for function, parts in self._functions:
+            for name, part in zip(_PARTS, parts, strict=True):
+                if getattr(function, name) is not part:
+                    setattr(function, name, part)
         for cell, value in self._cells:
             cell.cell_contents = value
         for read, write, value in self._settings:
@@ -99,7 +106,7 @@ class State:
             cache.cache_clear()
 
     def _keep_held(self, function: FunctionType) -> None:
-        """Keeps the values of a function's closure, defaults and attributes."""
+        """Keeps the values of a function's closure, defaults, attributes and global names."""
         for cell in function.__closure__ or ():
             with contextlib.suppress(ValueError):  # the cell is still empty
                 value = cell.cell_contents
@@ -108,6 +115,7 @@ class State:
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._keep(value)
         self._keep_names(vars(function), _DEEPEST)
+        self._keep_names(function.__globals__, _DEEPEST)
 
     def _keep(self, value: object, depth: int = _DEEPEST) -> None:
         if id(value) in self._seen or len(self._seen) >= _MOST or not depth:

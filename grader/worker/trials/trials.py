@@ -53,10 +53,10 @@ class Trying:
         self._functions = functions_below(f"{root}{os.sep}", within)
         functions_of_files = itertools.chain(*self._functions.values())
         self._state = State(f"{root}{os.sep}", own, functions_of_files, within)
+        self._modules = own
         self._sources: dict[str, LoadedSource | None] = {}
         self._clock = clock
         self._alarm = Alarm()
-        self._staying: list[Swap] = []
 
     def perform(self, trials: Trials) -> Outcomes:
         """Returns the answers of edited programs that differ from those of the loaded program.
@@ -66,10 +66,13 @@ class Trying:
         """
         end = self._clock() + trials.seconds
         outcomes = Outcomes()
-        self._undo(self._staying)
+        self._state.restore()
         with self._alarm.held():
             if trials.stays:
-                self._make(trials.edits[0], outcomes)
+                swaps = self._swaps_of(trials.edits[0])
+                for swap in swaps or ():
+                    swap()
+                outcomes.tried = int(swaps is not None)
                 return outcomes
             follower = LineFollower(self._root)
             for call in trials.calls[: trials.follow]:
@@ -84,22 +87,7 @@ class Trying:
                 outcomes.tried += 1
                 self._try(number, edit, trials, controls, outcomes)
         self._alarm.go_on()
-        self._state.restore()
         return outcomes
-
-    def _make(self, edit: Edit, outcomes: Outcomes) -> None:
-        """Makes an edit that stays until the next trials; leaves out an impossible one."""
-        swaps = self._swaps_of(edit)
-        if swaps is None:
-            return
-        for swap in swaps:
-            swap.apply()
-            self._staying.append(swap)
-        outcomes.tried = 1
-
-    def _undo(self, swaps: list[Swap]) -> None:
-        while swaps:
-            swaps.pop().undo()
 
     def _try(
         self,
@@ -120,8 +108,7 @@ class Trying:
                 outcomes.add(number, place, answer)
 
     def _swaps_of(self, edit: Edit) -> Sequence[Swap] | None:
-        """Returns the swaps of an edit from the state after the import; None if impossible."""
-        self._state.restore()
+        """Returns the swaps of an edit; None if impossible."""
         try:
             return [swap for file, own in edit.items() for swap in self._swaps(file, own)]
         except CannotExchange:
@@ -136,29 +123,31 @@ class Trying:
             return source.exchange_for(changes)
         finally:
             self._alarm.set(0)
+            self._state.restore()
 
     def _answer(self, call: Call, swaps: Sequence[Swap]) -> Answer:
-        """Returns the program's answer to a call after some swaps; None if it cannot cross."""
+        """Returns the program's answer to a call after some swaps; None if it cannot cross.
+
+        Restores the state afterwards.
+        """
         function = self._adapters.get(call.adapter)
         if function is None:
             return None
         self._alarm.go_on()
-        self._state.restore()
         arguments = arrived(copied(dict(call.arguments)))
-        done: list[Swap] = []
         try:
             for swap in swaps:
-                swap.apply()
-                done.append(swap)
+                swap()
             self._alarm.set(_CALL_SECONDS)
             with Living(self._adapters) as living:
                 made = living.result(function, arguments, call, functools.partial(seed, call))
-                result = portable(made, may_be_on_cpu=True)
+                # The answer may share memory with the state.
+                result = copied(portable(made, may_be_on_cpu=True))
         except BaseException:  # an edited program may raise anything
             return None
         finally:
             self._alarm.set(0)
-            self._undo(done)
+            self._state.restore()
         if isinstance(result, Foreign | Elsewhere):
             return None
         answer = as_tensor(result)
@@ -169,5 +158,7 @@ class Trying:
             path = self._root / file
             self._sources[file] = None
             with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError):
-                self._sources[file] = LoadedSource(path, self._functions.get(str(path), []))
+                self._sources[file] = LoadedSource(
+                    path, self._functions.get(str(path), []), self._modules
+                )
         return self._sources[file]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 
 from grader.core.wire.trials import TextChange
 from grader.worker.trials.exchange import LoadedSource, functions_below
+from grader.worker.trials.memory import State
 from tests.harness.marks import rest_long
 from tests.harness.undoing import assert_undone, table_of
 
@@ -238,15 +241,17 @@ def test_constants_and_attributes_of_a_loaded_file_are_swapped_and_restored(
     """Defaults and attributes of classes already exist when an edit is tried."""
     path = tmp_path / "loaded.py"
     path.write_text(LOADED, encoding="utf-8")
-    names: dict[str, object] = {"__file__": str(path), "__name__": "loaded"}
+    module = types.ModuleType("loaded")
+    names = vars(module)
+    names["__file__"] = str(path)
     exec(compile(LOADED, str(path), "exec", dont_inherit=True), names)
-    source = LoadedSource(path, functions_below(str(tmp_path))[str(path)])
+    functions = functions_below(str(tmp_path))[str(path)]
+    source, state = LoadedSource(path, functions), State(str(tmp_path), [module], functions)
     start = LOADED.index(before)
     swaps = source.exchange_for([TextChange(start, start + len(before), after)])
     assert eval(asked, names) == was
     for swap in swaps:
-        swap.apply()
+        swap()
     assert eval(asked, names) == becomes
-    for swap in reversed(swaps):
-        swap.undo()
+    state.restore()
     assert eval(asked, names) == was

@@ -17,6 +17,7 @@ from grader.core.wire.trials import TextChange, Trials
 from grader.worker.trials import alarm as alarms
 from grader.worker.trials.alarm import Alarm, TooLong
 from grader.worker.trials.exchange import CannotExchange, LoadedSource, parts_of
+from grader.worker.trials.memory import State
 from tests.harness.loaded_programs import Loaded, edit, loading, trying
 
 pytestmark = pytest.mark.unit
@@ -103,15 +104,14 @@ def test_an_edit_that_cannot_be_loaded_is_impossible(loaded, new):
     assert module.A == 3
 
 
-def test_a_new_name_is_removed_again(loaded):
+def test_a_new_name_is_removed_again(loaded, tmp_path):
     module = loaded("A = 3\ndef run_x(x): return x\n")
+    state = State(f"{tmp_path}", [module])
     source = LoadedSource(Path(module.__file__), [module.run_x])
-    swaps = source.exchange_for([TextChange(0, 5, "A = B = 4")])
-    for swap in swaps:
-        swap.apply()
+    for swap in source.exchange_for([TextChange(0, 5, "A = B = 4")]):
+        swap()
     assert (module.A, module.B) == (4, 4)
-    for swap in swaps:
-        swap.undo()
+    state.restore()
     assert module.A == 3
     assert not hasattr(module, "B")
 

@@ -261,6 +261,17 @@ def test_an_edit_stays_until_the_next_trials(loaded, tmp_path):
     bad = Trials([], 0, [edit(module, ("* 3", "*"))], 9.0, stays=True)
     assert one.perform(bad).tried == 0
     assert module.run_x(1) == 3
+    module.other = 3
+    assert one.perform(Trials([], 0, [{}], 9.0, stays=True)).tried == 1
+    assert not hasattr(module, "other"), "without changes, the state is restored alone"
+
+
+def test_an_answer_that_shares_memory_with_the_state_is_kept(loaded, tmp_path):
+    module = loaded("import torch\nKEPT = torch.zeros(2)\ndef run_x(x):\n    return KEPT.add_(x)\n")
+    call = Call("run_x", {"x": X})
+    outcomes = trying(module, tmp_path).perform(Trials([call, call], 0, [{}], 30.0))
+    assert [outcomes.of(0, place).tolist() for place in (0, 1)] == [X.tolist()] * 2
+    assert module.KEPT.tolist() == [0, 0]
 
 
 def test_lines_of_the_first_calls_are_followed(loaded, tmp_path):
