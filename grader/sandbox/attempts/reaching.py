@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import socket
 import subprocess
@@ -11,11 +10,6 @@ import tempfile
 from pathlib import Path
 
 import torch
-
-LIBC = ctypes.CDLL(None, use_errno=True)
-SHARED = Path(os.__file__)
-_ALL_EVENTS, _NONBLOCK = 0xFFF, 0o4000
-_ATTACH = 16
 
 
 def run_add(x: torch.Tensor) -> torch.Tensor:
@@ -34,11 +28,6 @@ def run_read_beside() -> bool:
 
 def run_write_elsewhere() -> bool:
     with Path(__file__).with_name("written.txt").open("w") as file:
-        return file.write("here") > 0
-
-
-def run_write_where_it_runs() -> bool:
-    with Path("written.txt").open("w") as file:
         return file.write("here") > 0
 
 
@@ -74,10 +63,6 @@ def run_signal_parent() -> bool:
     return True
 
 
-def run_trace_parent() -> bool:
-    return bool(LIBC.ptrace(_ATTACH, os.getppid(), 0, 0) == 0)
-
-
 def run_environment() -> bool:
     return "GRADER_PROBE" in os.environ
 
@@ -95,16 +80,6 @@ def run_other_processes() -> bool:
     """Looks for processes with ids close to its own, other than its parent."""
     near = range(max(2, os.getpid() - 300), os.getpid())
     return any(_is_there(pid) for pid in near if pid != os.getppid())
-
-
-def run_watch() -> bool:
-    """Watches shared folders, and the folder that holds its own, with inotify(7)."""
-    watch = LIBC.inotify_init1(_NONBLOCK)
-    for folder in (SHARED.parent, Path(tempfile.gettempdir()).parent, Path.cwd().parent):
-        LIBC.inotify_add_watch(watch, os.fsencode(folder), _ALL_EVENTS)
-    SHARED.read_bytes()
-    list(Path().iterdir())
-    return watch >= 0 and len(os.read(watch, 4096)) > 0
 
 
 def _is_there(pid: int) -> bool:

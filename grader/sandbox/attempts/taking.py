@@ -44,15 +44,6 @@ def run_disk(most: int) -> bool:
     return holds(written(lambda number: new_file(f"{number}")), most)
 
 
-def run_files(most: int) -> bool:
-    def take() -> Held:
-        for number in range(most + 2):
-            os.close(new_file(f"{number:0200}"))
-            yield number
-
-    return holds(take(), most)
-
-
 def written(new: Callable[[int], int]) -> Held:
     """Writes files of one chunk each, whose descriptors are kept open."""
     kept: list[int] = []
@@ -104,11 +95,6 @@ def run_processor(most: int) -> bool:
         thread.start()
     for thread in threads:
         thread.join()
-    return True
-
-
-def run_for_ever() -> bool:
-    time.sleep(1000)
     return True
 
 

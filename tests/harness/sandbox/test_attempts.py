@@ -83,10 +83,11 @@ def folder(monkeypatch, modules) -> Iterator[Path]:
         (place / "shared").mkdir()
         (place / "shared" / "module.py").write_text("x = 1")
         os.utime(place / "shared" / "module.py", (0, 0))
-        reaching = modules["reaching"]
-        monkeypatch.setattr(reaching, "SHARED", place / "shared" / "module.py")
+        shared = place / "shared" / "module.py"
+        monkeypatch.setattr(modules["reaching_otherwise"], "SHARED", shared)
         monkeypatch.setattr(modules["taking"], "_SECONDS_HELD", 0)
-        monkeypatch.setattr(reaching, "__file__", str(place / "submission" / "reaching.py"))
+        own = str(place / "submission" / "reaching.py")
+        monkeypatch.setattr(modules["reaching"], "__file__", own)
         yield place
 
 

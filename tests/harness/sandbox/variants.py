@@ -77,6 +77,8 @@ VARIANTS = (
         notify="watch a shared folder (dnotify)",
         lease="lease a file that workers share",
         see_locks="see what another worker locks",
+        trace_parent="trace its parent",
+        watch="watch a shared folder (inotify)",
     ),
     *reach("namespaces", "files", place_of_a_file_elsewhere="ask if a file is there elsewhere"),
     *take(
@@ -97,6 +99,9 @@ VARIANTS = (
         memory_in_sockets="have pipes and sockets take it",
         memory_of_page_tables="have page tables take it",
     ),
+    ProbeTrial("scratch", "write where it runs", "run_write_where_it_runs", REACHING, wanted=True),
+    ProbeTrial("time", "never answer", "run_for_ever", TAKING, patience=Patience(1.0, 5.0)),
+    *take("disk", 2 * ALLOWED.files, files="make twice the files that it may"),
     *take(
         "disk",
         TOO_MUCH_DISK,

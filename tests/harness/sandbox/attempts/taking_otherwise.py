@@ -15,6 +15,7 @@ import socket
 import struct
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,20 @@ _KEEP_SIZE = 1
 _POPULATE = 0x8000
 _SET_PIPE_SIZE = 1031
 LIBC.mremap.restype = ctypes.c_void_p
+
+
+def run_files(most: int) -> bool:
+    def take() -> Held:
+        for number in range(most + 2):
+            os.close(new_file(f"{number:0200}"))
+            yield number
+
+    return holds(take(), most)
+
+
+def run_for_ever() -> bool:
+    time.sleep(1000)
+    return True
 
 
 def run_memory_forgotten(most: int) -> bool:
