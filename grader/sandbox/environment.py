@@ -30,7 +30,7 @@ class Environment:
     def __init__(self, assignment: Assignment, root: Path) -> None:
         self._assignment = assignment
         self._root = root
-        self._looked_up: dict[str, bool] = {}
+        self._is_known_lacking = functools.cache(self._is_lacking)
         self.lacking: dict[str, None] = {}
         self._absent: list[str] = []
         self._has_adapters = True
@@ -43,9 +43,7 @@ class Environment:
         """
         if not raised.lacks:
             return raised
-        if raised.lacks not in self._looked_up:
-            self._looked_up[raised.lacks] = self._is_lacking(raised.lacks)
-        lacks = raised.lacks if self._looked_up[raised.lacks] else ""
+        lacks = raised.lacks if self._is_known_lacking(raised.lacks) else ""
         kept = not asked or lacks in self._assignment.packages
         if lacks and kept and len(self.lacking) < _MOST:
             self.lacking[lacks] = None

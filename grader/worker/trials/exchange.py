@@ -25,14 +25,6 @@ Compile = Callable[[str], CodeType]
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionCode:
-    """A function's code as it was loaded: its `likeness` identifies it in other compilations."""
-
-    likeness: tuple[object, ...]
-    content: tuple[object, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """Some whole lines of a file, from line `first` on: a function, a class, a constant.
 
@@ -43,7 +35,7 @@ class Part:
     start: int
     end: int
     first: int
-    codes: Mapping[Key, FunctionCode]
+    codes: Mapping[Key, CodeType]
     reads: frozenset[str]
 
     def holds(self, change: TextChange) -> bool:
@@ -64,8 +56,7 @@ def parts_of(text: str, compiled: Compile) -> Iterator[Part]:
         after, start, end = last, starts[first - 1], starts[last]
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
             codes = codes_in(compiled(placed(text[start:end], first)))
-            known = {key: FunctionCode(likeness(one), content(one)) for key, one in codes.items()}
-            yield Part(start, end, first, known, frozenset(_read_as_loaded(node)))
+            yield Part(start, end, first, codes, frozenset(_read_as_loaded(node)))
 
 
 def placed(lines: str, first: int) -> str:
@@ -182,9 +173,9 @@ class LoadedSource:
         codes = codes_in(module)
         for key, old in part.codes.items():
             new = codes.get(key)
-            if new is not None and content(new) != old.content:
+            if new is not None and content(new) != content(old):
                 for function in self._functions:
-                    if likeness(function.__code__) == old.likeness:
+                    if likeness(function.__code__) == likeness(old):
                         yield partial(setattr, function, "__code__", new)
 
     def _value_swaps(self, module: CodeType, part: Part) -> Iterator[Swap]:
