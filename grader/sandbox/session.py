@@ -249,8 +249,7 @@ class Session:
         taken = worker.taken
         self.used += taken.own
         self._wall += taken.wall
-        if worker.printed:
-            self._printed = (self._printed + worker.printed_text)[-_PRINTED:]
+        self._printed = (self._printed + worker.printed)[-_PRINTED:]
 
     def _running_worker(self) -> Worker:
         if self.problem is not None:
@@ -298,7 +297,7 @@ class Session:
     def _redact(self, raised: Raised, worker: Worker, asked: bool = False) -> Raised:
         """Returns the exception with the output before it, without this machine's paths."""
         before = time.thread_time()
-        told = self._told(dataclasses.replace(raised, printed=worker.printed_text), asked)
+        told = self._told(dataclasses.replace(raised, printed=worker.printed), asked)
         self.charge(time.thread_time() - before)
         return told
 
@@ -326,7 +325,7 @@ class Session:
             message += f" (the submission has {self._limits.submission_seconds:.4g} s in all)"
         elif lost.status is Status.TIMEOUT and hurried:
             message += f" ({_HANGS} calls before had {self._limits.call_seconds:.4g} s)"
-        printed = without_places(worker.printed_text, self.submission.root, self._scratch)
+        printed = without_places(worker.printed, self.submission.root, self._scratch)
         return StudentFault(lost.status, "\n".join([message, *self._wording.printed(printed)]))
 
     def _may_ask_again(self, lost: WorkerLost) -> bool:

@@ -289,14 +289,9 @@ class Worker:
             return decode_outcomes(frame, trials)
 
     @property
-    def printed(self) -> bytes:
+    def printed(self) -> str:
         """Returns the end of its output to stdout and stderr since the last request."""
-        return self._exchange.printed
-
-    @property
-    def printed_text(self) -> str:
-        """Returns the end of its output since the last request, as text."""
-        return self.printed.decode("utf-8", "replace")
+        return self._exchange.printed.decode("utf-8", "replace")
 
     @property
     def hoards(self) -> bool:

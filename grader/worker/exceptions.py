@@ -8,6 +8,7 @@ import difflib
 import itertools
 import linecache
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -38,7 +39,7 @@ def suggestion(exception: BaseException) -> str:
     if isinstance(exception, AttributeError) and name:
         known = dir(exception.obj)
     elif isinstance(exception, NameError) and trace is not None:
-        frame = _innermost(trace).tb_frame
+        frame = [*traceback.walk_tb(trace)][-1][0]
         name = name or next(iter(re.findall(r"local variable '(\w+)'", str(exception))), "")
         # A local name without a value is probably not a misspelt global name.
         is_local = isinstance(exception, UnboundLocalError)
@@ -47,12 +48,6 @@ def suggestion(exception: BaseException) -> str:
     names = [one for one in known if isinstance(one, str) and one != name][:_NAMES]
     alike = difflib.get_close_matches(name, names, 1, cutoff=0.75) if names else ()
     return alike[0] if alike else ""
-
-
-def _innermost(trace: TracebackType) -> TracebackType:
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace
 
 
 _FRAMES = 20

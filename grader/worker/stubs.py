@@ -62,14 +62,17 @@ class Phase:
 class Stub:
     """A name of an absent package; `dotted` is the whole name."""
 
+    __name__: str
+    _phase: Phase
+
     def __init__(self, dotted: str, phase: Phase) -> None:
         vars(self).update(__name__=dotted, __qualname__=dotted, _phase=phase)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        dotted = f"{_name(self)}.{name}"
-        return _used(self, dotted, lambda: Stub(dotted, _phase(self)))
+        dotted = f"{self.__name__}.{name}"
+        return _used(self, dotted, lambda: Stub(dotted, self._phase))
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         is_first = all(isinstance(base, Stub) for base in bases) and bases[0] is self
@@ -90,8 +93,8 @@ class Stub:
     __subclasscheck__ = __instancecheck__
 
     def __repr__(self) -> str:
-        what = "does nothing here" if _phase(self).is_silent else "is not installed"
-        return f"<{_name(self)}, which {what}>"
+        what = "does nothing here" if self._phase.is_silent else "is not installed"
+        return f"<{self.__name__}, which {what}>"
 
 
 # Torch's messages name the type of a wrong argument.
@@ -109,22 +112,22 @@ class StubBase:
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         if args or kwargs:
-            _used(self._stub, _name(self._stub), lambda: None)
+            _used(self._stub, self._stub.__name__, lambda: None)
 
     def __call__(self, *_: object, **__: object) -> Any:
-        return _used(self._stub, _name(self._stub), lambda: self._stub)
+        return _used(self._stub, self._stub.__name__, lambda: self._stub)
 
     def __getattr__(self, name: str) -> Any:
-        if _phase(self._stub).is_silent:
+        if self._stub._phase.is_silent:
             return getattr(self._stub, name)
         has_none = f"{type(self).__name__!r} object has no attribute {name!r}"
-        said = f"{has_none}; its base {_name(self._stub)} is not installed"
+        said = f"{has_none}; its base {self._stub.__name__} is not installed"
         raise AttributeError(said, name=name, obj=self)
 
 
 def _operator(operation: str) -> Callable[..., Any]:
     def operate(self: Stub, *args: Any, **kwargs: Any) -> Any:
-        return _used(self, _name(self), lambda: _result(self, operation, args, kwargs))
+        return _used(self, self.__name__, lambda: _result(self, operation, args, kwargs))
 
     operate.__name__ = operate.__qualname__ = f"__{operation}__"
     return operate
@@ -153,22 +156,13 @@ class StubModule(ModuleType):
         return Stub(f"{self.__name__}.{name}", self._phase)
 
 
-def _name(stub: Stub) -> str:
-    return str(vars(stub)["__name__"])
-
-
-def _phase(stub: Stub) -> Phase:
-    phase: Phase = vars(stub)["_phase"]
-    return phase
-
-
 def _used(stub: Stub, what: str, harmlessly: Callable[[], Any]) -> Any:
     """Calls `harmlessly` while the submission is imported.
 
     Raises:
         ModuleNotFoundError: afterwards; its name is that of the package.
     """
-    if _phase(stub).is_importing:
+    if stub._phase.is_importing:
         return harmlessly()
     package = what.partition(".")[0]
     said = f"No module named {package!r}, neither handed in nor installed, and {what} is used here"
@@ -179,7 +173,7 @@ def _result(stub: Stub, operation: str, args: tuple[Any, ...], kwargs: dict[str,
     if operation in _RESULTS:
         return _RESULTS[operation]()
     if operation == "bool":
-        return not _phase(stub).is_silent
+        return not stub._phase.is_silent
     is_decorating = operation == "call" and len(args) == 1 and not kwargs
     if is_decorating and isinstance(args[0], FunctionType | type | staticmethod | classmethod):
         return args[0]

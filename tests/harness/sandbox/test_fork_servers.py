@@ -239,14 +239,14 @@ def test_a_killed_zygote_is_replaced_with_the_same_modules(scratch):
 
 def test_a_worker_tells_its_isolation_output_and_answers(server, scratch, zygote):
     worker = loaded(server, scratch)
-    assert worker.printed_text == "imported\n"
+    assert worker.printed == "imported\n"
     how = f"control group {zygote.ground.version}" if zygote.ground else "watched"
     assert worker.isolation["memory"] == f"1024 MB, {how}"
     assert worker.isolation["threads"].startswith("100, ")
     assert worker.isolation["disk"] in ("256 MB, watched", "256 MB, kept by the kernel")
     call = Call("run_double", {"x": 4})
     answer = worker.ask(call, PATIENCE)
-    assert (answer.value, worker.printed) == (8, b"doubling")
+    assert (answer.value, worker.printed) == (8, "doubling")
     assert not worker.hoards
     assert worker.taken.wall > 0
     settings = worker.ask(Call("run_settings", {}), PATIENCE).value
