@@ -34,6 +34,7 @@ _OPERAND = (Position.OPERAND,)
 _SECOND = (Position.SECOND,)
 _FIRST = (Position.FIRST,)
 _RENAMED = (Position.RENAMED,)
+_RETURNED = (Position.RETURNED,)
 _DIVIDED = (Position.DIVIDED,)
 _DIVISOR = (Position.DIVISOR,)
 _COUNT = (Position.COUNT,)
@@ -176,7 +177,7 @@ ROWS: tuple[Row, ...] = (
     # --- Missing calls, axes and transpositions ---
     *rows(_FORGOTTEN, CHANGE, ("$x", "$x.exp()"), at=_STORED, x=_TENSOR),
     *rows(_FORGOTTEN, WRAP, *with_text("$x", ".sqrt()", ".softmax(-1)"), at=_STORED, x=_TENSOR),
-    *rows(_FORGOTTEN, WRAP, ("$x", "$x.to($of.dtype)"), at=_STORED, x=_TENSOR, of=_TENSOR),
+    *rows(_FORGOTTEN, WRAP, ("$x", "$x.to($of.dtype)"), at=_RETURNED, x=_TENSOR, of=_TENSOR),
     *rows(
         _FORGOTTEN,
         CHANGE,
