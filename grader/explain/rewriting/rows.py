@@ -84,6 +84,7 @@ ROWS: tuple[Row, ...] = (
     *rows("a factor or a term", CHANGE + 0.35, ("$p", "1 - $p"), at=_PASSED, p=_NUMBER),
     *rows("a factor or a term", SLIP + 0.25, ("$p", "1 / $p"), at=(*_STORED, *_PASSED), p=_NUMBER),
     *rows("a factor or a term", WRAP, ("$n", "3 * $n"), at=_STORED, n=_SIZE),
+    *rows("a factor or a term", WRAP, ("$x", "2 * $x"), ("$x", "$x / 2"), at=_STORED, x=_TENSOR),
     *rows(_FACTOR, CHANGE, ("$x", "$x / (1 - $p)"), at=_STORED, x=_TENSOR, p=_NUMBER),
     *rows(
         _FACTOR,
