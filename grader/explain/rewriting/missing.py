@@ -161,32 +161,34 @@ def _appended(setting: Setting, node: ast.Call, text: str, cost: float) -> Draft
 _MOST_TRANSPLANTS = 8
 _MOST_CALLED = 4
 # Bounds the work for a function that is written to be expensive.
-_MOST_CALLS = 100
+_MOST_OPERATIONS = 100
 _LONGEST = 120
 _PLACES = (
     *(Position.STORED, Position.GIVEN, Position.NAMED),
-    *(Position.ENTRY, Position.FIRST, Position.SECOND),
+    *(Position.ENTRY, Position.OPERAND, Position.FIRST, Position.SECOND),
 )
 _SUBJECT = "a call that is missing"
 
 
 def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields the calls that like values get: `turn(k, at)` for `k` beside `turn(q, at)`."""
+    """Yields calls and factors that like values get: `turn(k, at)` for `k` beside `turn(q, at)`."""
     if not _is_target(setting, node):
         return
     parent, visible = setting.parent(node), setting.scopes.visible(node)
-    there = {callee(node), callee(parent), getattr(parent, "attr", "")}
+    there = {callee(node), callee(parent), getattr(parent, "attr", "")} - {""}
     found: dict[tuple[str, str], float] = {}
-    for call, taken in _calls(setting).get(setting.scope(node), ())[:_MOST_CALLS]:
-        if taken is node or callee(call) in there or not _are_alike(node, taken):
+    for other, taken in _operations(setting).get(setting.scope(node), ())[:_MOST_OPERATIONS]:
+        if taken is node or callee(other) in there or not _are_alike(node, taken):
             continue
-        whole, part = setting.span(call), setting.outer_span(taken)
+        whole, part = setting.span(other), setting.outer_span(taken)
         around = setting.source[whole.start : part.start], setting.source[part.end : whole.end]
         is_short = len("".join(around)) <= _LONGEST and "\n" not in "".join(around)
-        if is_short and {*names_in(call)} - {*names_in(taken)} <= visible:
-            found.setdefault(around, SLIP + 0.25 if around[0] else CHANGE)
+        if is_short and {*names_in(other)} - {*names_in(taken)} <= visible:
+            is_function = isinstance(other, ast.Call) and around[0]
+            found.setdefault(around, SLIP + 0.25 if is_function else CHANGE)
     for (before, after), cost in [*found.items()][:_MOST_TRANSPLANTS]:
-        yield wrap(setting, node, before, after, "transplanted", cost, _SUBJECT)
+        subject = _SUBJECT if after.endswith(")") else "an operation that is missing"
+        yield wrap(setting, node, before, after, "transplanted", cost, subject)
 
 
 def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
@@ -201,28 +203,35 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
     nature = setting.scopes.nature(node)
     if isinstance(node, (ast.Tuple, ast.List, ast.Lambda, ast.ListComp)) or is_module(node):
         return False
-    may_be_tensor = nature.is_tensor or nature is Nature.OTHER
-    return may_be_tensor and any(place.holds(setting, node) for place in _PLACES)
+    home, may_be_tensor = setting.home(node), nature.is_tensor or nature is Nature.OTHER
+    has_method = isinstance(home.parent, ast.Attribute) and home.field == "value"
+    return may_be_tensor and (has_method or any(one.holds(setting, node) for one in _PLACES))
 
 
 @functools.lru_cache(maxsize=1)
-def _calls(setting: Setting) -> Mapping[Scope, list[tuple[ast.Call, ast.expr]]]:
-    """Returns each function's calls that may make a tensor of another one, with that one."""
-    found: dict[Scope, list[tuple[ast.Call, ast.expr]]] = defaultdict(list)
+def _operations(setting: Setting) -> Mapping[Scope, list[tuple[ast.expr, ast.expr]]]:
+    """Returns each function's calls and products that may make a tensor of a value, with that."""
+    found: dict[Scope, list[tuple[ast.expr, ast.expr]]] = defaultdict(list)
     for node in setting.nodes:
-        if isinstance(node, ast.Call) and setting.scopes.nature(node).is_tensor:
-            match node:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as taken)):
-                    if name == "self" or is_module(taken):
-                        taken = next(iter(node.args), taken)
-                case ast.Call(func=ast.Attribute(value=taken)) if not is_module(taken):
-                    pass
-                case ast.Call(args=[taken, *_]):
-                    pass
-                case _:
-                    continue
-            found[setting.scope(node)].append((node, taken))
+        # The result of a statement is not used.
+        if isinstance(node, ast.Call | ast.BinOp) and not isinstance(
+            setting.parent(node), ast.Expr
+        ):
+            taken = _taken(setting, node) if setting.scopes.nature(node).is_tensor else []
+            found[setting.scope(node)] += [(node, one) for one in taken]
     return found
+
+
+def _taken(setting: Setting, node: ast.Call | ast.BinOp) -> list[ast.expr]:
+    """Returns the values that a call or a product is applied to."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return [left, right]
+        case ast.Call(func=ast.Attribute(value=of)) if not is_module(of):
+            return node.args[:1] if setting.text(of) == "self" else [of]
+        case ast.Call():
+            return node.args[:1]
+    return []
 
 
 def _are_alike(node: ast.expr, other: ast.expr) -> bool:

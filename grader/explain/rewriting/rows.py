@@ -34,6 +34,7 @@ _OPERAND = (Position.OPERAND,)
 _SECOND = (Position.SECOND,)
 _FIRST = (Position.FIRST,)
 _RENAMED = (Position.RENAMED,)
+_RETURNED = (Position.RETURNED,)
 _DIVIDED = (Position.DIVIDED,)
 _DIVISOR = (Position.DIVISOR,)
 _COUNT = (Position.COUNT,)
@@ -83,6 +84,7 @@ ROWS: tuple[Row, ...] = (
     *rows("a factor or a term", CHANGE + 0.35, ("$p", "1 - $p"), at=_PASSED, p=_NUMBER),
     *rows("a factor or a term", SLIP + 0.25, ("$p", "1 / $p"), at=(*_STORED, *_PASSED), p=_NUMBER),
     *rows("a factor or a term", WRAP, ("$n", "3 * $n"), at=_STORED, n=_SIZE),
+    *rows("a factor or a term", WRAP, ("$x", "2 * $x"), ("$x", "$x / 2"), at=_STORED, x=_TENSOR),
     *rows(_FACTOR, CHANGE, ("$x", "$x / (1 - $p)"), at=_STORED, x=_TENSOR, p=_NUMBER),
     *rows(
         _FACTOR,
@@ -176,7 +178,7 @@ ROWS: tuple[Row, ...] = (
     # --- Missing calls, axes and transpositions ---
     *rows(_FORGOTTEN, CHANGE, ("$x", "$x.exp()"), at=_STORED, x=_TENSOR),
     *rows(_FORGOTTEN, WRAP, *with_text("$x", ".sqrt()", ".softmax(-1)"), at=_STORED, x=_TENSOR),
-    *rows(_FORGOTTEN, WRAP, ("$x", "$x.to($of.dtype)"), at=_STORED, x=_TENSOR, of=_TENSOR),
+    *rows(_FORGOTTEN, WRAP, ("$x", "$x.to($of.dtype)"), at=_RETURNED, x=_TENSOR, of=_TENSOR),
     *rows(
         _FORGOTTEN,
         CHANGE,
