@@ -196,6 +196,7 @@ ROWS: tuple[Row, ...] = (
         at=(*_STORED, *_OPERAND, *_PASSED),
         name=frozenset({_TENSOR, _MASK}),
     ),
+    *rows(_AXIS, CHANGE, *with_text("torch.arange($*given)", ".unsqueeze(-1)"), at=_STORED),
     *rows(
         "the order of features",
         WRAP,
