@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import threading
 import time
-from collections import Counter
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -62,14 +63,15 @@ class TaskQueue:
     """The tasks that jobs take, one after another; safe to use from threads.
 
     A job stays with a group of submissions that have the same verdicts. When the group is empty, it
-    takes the first of the largest group that no job has begun. If there is none, it helps with a
-    group in progress. Submissions without a grade are one group.
+    takes the largest group that no job has begun. If there is none, it helps with a group in
+    progress. Submissions without a grade are one group.
     """
 
     def __init__(self, tasks: Iterable[AnyTask]) -> None:
-        waiting = [*tasks]
-        sizes = Counter(task.verdicts for task in waiting)
-        self._waiting = sorted(waiting, key=lambda task: -sizes[task.verdicts])
+        groups: defaultdict[bytes, deque[AnyTask]] = defaultdict(deque)
+        for task in tasks:
+            groups[task.verdicts].append(task)
+        self._groups = dict(sorted(groups.items(), key=lambda one: -len(one[1])))
         self._at: dict[Hashable, bytes] = {}
         self._lock = threading.Lock()
 
@@ -77,17 +79,19 @@ class TaskQueue:
         """Returns this job's next task.
 
         Raises:
-            ValueError: if all are taken.
+            KeyError: if all are taken.
         """
         with self._lock:
-            last, begun = self._at.get(job), {*self._at.values()}
-
-            def rank(place: int) -> tuple[bool, bool]:
-                verdicts = self._waiting[place].verdicts
-                return verdicts == last, verdicts not in begun
-
-            task = self._waiting.pop(max(range(len(self._waiting)), key=rank))
-            self._at[job] = task.verdicts
+            verdicts = self._at.get(job)
+            if verdicts is None or verdicts not in self._groups:
+                begun = {*self._at.values()}
+                new = (one for one in self._groups if one not in begun)
+                verdicts = next(itertools.chain(new, self._groups), b"")
+            self._at[job] = verdicts
+            tasks = self._groups[verdicts]
+            task = tasks.popleft()
+            if not tasks:
+                del self._groups[verdicts]
             return task
 
 
