@@ -9,7 +9,14 @@ from dataclasses import dataclass
 
 from grader.core.points import total
 from grader.core.text import quantity, titled
-from grader.core.verdict import COUNTED_ASPECTS, Aspect, Diagnosis, Status, Verdict
+from grader.core.verdict import (
+    COUNTED_ASPECTS,
+    NO_ANSWER_ASPECTS,
+    Aspect,
+    Diagnosis,
+    Status,
+    Verdict,
+)
 
 _NUMBER = re.compile(r"\[[-\d, ]*\]|\d[\d.,e+-]*")
 # A quoted text; a call with its arguments.
@@ -411,8 +418,8 @@ def _is_unexplained(group: Sequence[FailedTest], only_gradients: bool = False) -
 
 
 def _is_no_answer(test: FailedTest) -> bool:
-    """Returns whether a test of efficiency or discipline failed, and not for wrong values."""
-    return test.aspect in (*COUNTED_ASPECTS, Aspect.DISCIPLINE) and not test.counts_values
+    """Returns whether a test that judges no answer failed, and not for wrong values."""
+    return test.aspect in NO_ANSWER_ASPECTS and not test.counts_values
 
 
 def _with_own_headlines(found: Iterable[Cause]) -> list[Cause]:

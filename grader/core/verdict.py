@@ -54,6 +54,8 @@ TELLING_ASPECTS = (Aspect.VALUES, Aspect.GENERALITY)
 WATCHED_ASPECTS = (*TELLING_ASPECTS, Aspect.NUMERICS)
 # These tests judge the work that is counted, whatever the answer is.
 COUNTED_ASPECTS = (Aspect.EFFICIENCY,)
+# Failures of these tests are no wrong answers.
+NO_ANSWER_ASPECTS = (*COUNTED_ASPECTS, Aspect.DISCIPLINE)
 
 
 class Visibility(enum.StrEnum):
