@@ -11,6 +11,7 @@ from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
 _MOST = 3
+_LONGEST = 4000  # characters of a block in which targets are exchanged
 
 
 def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
@@ -94,8 +95,9 @@ def targets_exchanged(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             is_same = setting.text(whole) == setting.text(its)
         case _:
             is_same = False
-    is_within = isinstance(home.parent, ast.stmt)
-    if is_within and one != other and (is_same or setting.scopes.names(node).kin(one, other) == 2):
+    # The whole block is parsed for each pair.
+    is_short = isinstance(home.parent, ast.stmt) and len(setting.text(home.parent)) <= _LONGEST
+    if is_short and one != other and (is_same or setting.scopes.names(node).kin(one, other) == 2):
         pieces = instead(setting, first, other), instead(setting, second, one)
         subject = f"the use of `{one}` and `{other}`"
         yield Draft("names", CHANGE, subject, home.parent, pieces, pieces[0].start)
