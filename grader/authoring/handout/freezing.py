@@ -218,7 +218,7 @@ def differences(fresh: Path, committed: Path) -> list[str]:
 
 def _in_file(fresh: Path, committed: Path) -> list[str]:
     if not (fresh.is_file() and committed.is_file()):
-        return [f"{fresh.name} is in one of them"]
+        return [f"{fresh.name}: the file is {'left over' if committed.is_file() else 'missing'}"]
     if fresh.suffix == ".json":
         return [] if fresh.read_text() == committed.read_text() else [f"{fresh.name}: text"]
     if not is_frozen(committed):
