@@ -199,8 +199,8 @@ class Search:
         """Returns what `choose` makes of the edits that make the exercise's wrong answers right.
 
         All likely edits are tried on a few calls first. Edits that pass are proven on more calls,
-        in another worker. If there is no choice then, or no edit fixes everything, precision too,
-        unlikely edits are tried in a third worker; with `likely_only`, they are not.
+        in another worker. If that leaves no choice, or no edit that fixes tests of precision too,
+        unlikely edits are tried in a third worker. With `likely_only`, they are not.
         """
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
