@@ -28,15 +28,16 @@ from grader.testing.cases import SEED
 from grader.testing.suite import Suite
 
 ARGUED = Path("solutions/edits.toml")
+# The most that one edit may take.
 _SECONDS = 100.0
-# A fork takes as long as an edit. Loaded programs leave memory behind, which its end frees.
-_EACH = 20
+# A fork takes as long as an edit. The end of a child frees the memory of the programs it loaded.
+_PER_CHILD = 20
 # Draws in addition to the tests' own: their calls also show whether an edit has an effect.
 _FURTHER = (SEED + 1, SEED + 2)
 
 Progress = Callable[[int, int], None]
-# A file, a line of it before the edit, and the line after the edit.
-Pair = tuple[str, str, str]
+# A file, a line before an edit, and the line after it.
+LineChange = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class MutationTrial:
     fate: Fate
 
     @property
-    def pairs(self) -> list[Pair]:
+    def changes(self) -> list[LineChange]:
         """Returns each line that changes, with its file, before and after."""
         return [(self.file, *pair) for pair in zip(self.before, self.after, strict=True)]
 
@@ -64,7 +65,7 @@ class Mutations:
 
     @property
     def missed(self) -> list[MutationTrial]:
-        """Returns the wrong programs that pass every test."""
+        """Returns the edits that no test catches, although they change answers."""
         return [trial for trial in self.trials if trial.fate is Fate.MISSED]
 
     @property
@@ -101,7 +102,7 @@ def _mutations(
     suite: Suite,
     jobs: int,
     progress: Progress,
-    arguments: frozenset[Pair],
+    arguments: frozenset[LineChange],
     exercises: Collection[str],
 ) -> Mutations:
     programs = References(suite.assignment.root)
@@ -109,20 +110,21 @@ def _mutations(
     reach, right = reach_of(suite, programs, judge, _FURTHER, exercises)
     slips = load_slips(suite.assignment.root)
     candidates = list(_candidates(programs, reach, slips))
-    examination = MutantRunner(suite, judge, programs, right, reach)
+    runner = MutantRunner(suite, judge, programs, right, reach)
     fates: dict[int, Fate] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from edits that are wrong anyway
-        examine, may_take = examination.examine, examination.may_take
-        for number, came in in_children(examine, candidates, jobs, _SECONDS, may_take, _EACH):
-            fates[number] = came if isinstance(came, Fate) else Fate.CAUGHT  # by its end
+        examine, may_take = runner.examine, runner.may_take
+        for number, came in in_children(examine, candidates, jobs, _SECONDS, may_take, _PER_CHILD):
+            # Without a fate, the child died or was late.
+            fates[number] = came if isinstance(came, Fate) else Fate.CAUGHT
             progress(len(fates), len(candidates))
     trials = [
         _trial(programs, candidate, fates[number], arguments)
         for number, candidate in enumerate(candidates)
     ]
-    used = {pair for one in trials if one.fate is Fate.ARGUED for pair in one.pairs}
-    stale = sorted(f"{pair[0]}: {pair[2]}" for pair in arguments - used)
+    used = {change for one in trials if one.fate is Fate.ARGUED for change in one.changes}
+    stale = sorted(f"{file}: {after}" for file, _, after in arguments - used)
     return Mutations(tuple(trials), tuple(stale))
 
 
@@ -146,13 +148,13 @@ def _trial(
     programs: References,
     candidate: Candidate,
     fate: Fate,
-    arguments: frozenset[Pair],
+    arguments: frozenset[LineChange],
 ) -> MutationTrial:
     edit, source = candidate.edit, programs.source(candidate.module)
     file = programs.place(candidate.module)
     before, after = _lines(source, edit), _lines(edit.applied(source), edit)
     trial = MutationTrial(file, edit.line, before, after, fate)
-    is_argued = fate is Fate.MISSED and arguments.issuperset(trial.pairs)
+    is_argued = fate is Fate.MISSED and arguments.issuperset(trial.changes)
     return replace(trial, fate=Fate.ARGUED) if is_argued else trial
 
 
@@ -161,7 +163,7 @@ def _lines(source: str, edit: Edit) -> tuple[str, ...]:
     return tuple(lines[line - 1].strip() for line in edit.lines)
 
 
-def _arguments(root: Path) -> frozenset[Pair]:
+def _arguments(root: Path) -> frozenset[LineChange]:
     """Returns the lines of edits that tests need not catch; each row says why."""
     if not (root / ARGUED).is_file():
         return frozenset()

@@ -1,4 +1,4 @@
-"""Mistakes of a class that are added to the assignment, in `solutions/seen/`."""
+"""Mistakes that a class made, as the assignment keeps them in `solutions/seen/`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _STUB = Path(__file__).with_name("stub.py.template")
 
 
 def add_to_course(solutions: Path, named: Sequence[NamedMistake]) -> list[Path]:
-    """Writes a mistake's answers and stub into the course's solutions; returns the files.
+    """Writes a mistake's answers and a stub of its variant into `solutions`; returns the files.
 
     Raises:
-        BadNames: if a file of that name exists, or cannot be written.
+        BadNames: if one of the files exists already, or cannot be written.
     """
     mistake = named[0].diagnosis.mistake
     answers = solutions / FOLDER / f"{mistake}.toml"

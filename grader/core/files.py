@@ -1,4 +1,4 @@
-"""Removal of folders, files that are written whole, and scratch folders of a command."""
+"""Removal of folders, files that are replaced at once, and a command's scratch folders."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOR_ITS_OWNER = 0o700
-_DEVICES = Path("/dev")  # where a new file would take the place of a device or of a link to one
+_DEVICES = Path("/dev")  # a new file there would replace a device, or a link to one
 
 
 @contextlib.contextmanager
 def refusing(kind: type[Exception], said: str) -> Iterator[None]:
-    """Raises an error of a kind, which says so and why, for an OSError inside."""
+    """Turns an OSError inside the block into an exception of `kind`: `said`, then the reason."""
     try:
         yield
     except OSError as error:
@@ -29,8 +29,8 @@ def refusing(kind: type[Exception], said: str) -> Iterator[None]:
 def remove(folder: Path) -> bool:
     """Removes a folder and all that is in it; False if something is left. Raises nothing.
 
-    Moves the content of each subfolder up before it removes that. Every path is then one name,
-    and neither the stack nor the number of open files grows with the depth. Follows no link.
+    Moves the folders in each subfolder up before it removes the subfolder. Every path is then one
+    name, and neither the stack nor the number of open files grows with the depth. Follows no link.
     """
     try:
         with opened(os.fspath(folder), to_change=True) as top:
@@ -44,7 +44,7 @@ def remove(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def removed_afterwards(folder: Path) -> Iterator[Path]:
-    """Provides a folder that is removed in the end, as far as it can be."""
+    """Provides a folder that is removed at the end, as far as possible."""
     try:
         yield folder
     finally:
@@ -53,11 +53,11 @@ def removed_afterwards(folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replaced(file: Path) -> Iterator[Path]:
-    """Provides a new file to write, which takes the place of another one at the end.
+    """Provides a temporary file to write, which replaces `file` at the end.
 
-    After an exception nothing of the new file stays. It is always made, because an earlier owner of
-    the folder may have laid a link in its place. It has the ordinary permissions of the other one.
-    A device or a pipe is written to as it is.
+    An exception removes the temporary file. The temporary file is always a new one: an earlier
+    owner of the folder may have put a link in its place. If `file` exists, the new file gets its
+    permissions, and its owner may write. A device or a pipe is written to directly.
     """
     if file.parent == _DEVICES or (file.exists() and not file.is_file() and not file.is_dir()):
         yield file
@@ -100,7 +100,7 @@ def _cleared(top: int, entry: os.DirEntry[str], names: Iterator[str]) -> bool:
 
 
 def _moved(name: str, folder: int, new_name: str, top: int) -> bool:
-    """Moves a folder in `folder` into `top`, if need be after making it writable; False if not."""
+    """Moves a folder from `folder` into `top`, if need be after opening it up; False if not."""
     return _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top) or (
         _done(_open_up, name, folder)
         and _done(os.rename, name, new_name, src_dir_fd=folder, dst_dir_fd=top)
@@ -142,9 +142,9 @@ def opened(name: str, within: int | None = None, to_change: bool = False) -> Ite
 
 
 def _open_up(name: str, within: int | None) -> None:
-    """Lets the owner into a folder, but not into one that a link points at."""
+    """Gives the owner access to a folder, but not to one that a link points at."""
     path_only = getattr(os, "O_PATH", None)
-    if path_only is None:  # no Linux: there a mode is changed without following links
+    if path_only is None:  # not Linux: chmod() can leave links alone there
         os.chmod(name, _FOR_ITS_OWNER, dir_fd=within, follow_symlinks=False)
         return
     descriptor = os.open(name, path_only | _FOLDER, dir_fd=within)
@@ -155,7 +155,7 @@ def _open_up(name: str, within: int | None) -> None:
 
 
 def _done(action: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-    """Does something in the file system; False if the system refuses."""
+    """Does something in the file system; returns False if the system refuses."""
     try:
         action(*args, **kwargs)
     except (OSError, ValueError, NotImplementedError):
@@ -163,14 +163,14 @@ def _done(action: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     return True
 
 
-# Workers may run as another user: they can pass through, and cannot list.
+# Workers may run as another user: they can open paths below the folder, but cannot list it.
 PASSABLE = 0o711
 
 
 def make_scratch(temporary: Path | None = None) -> Path:
     """Makes a folder below `temporary`, by default where temporary files go.
 
-    It lies in a folder that nobody else can list, so that its path cannot be guessed.
+    The folder lies in another one that only its owner can list, so nobody else can guess its path.
 
     Raises:
         OSError: if none can be made.
@@ -184,7 +184,7 @@ def make_scratch(temporary: Path | None = None) -> Path:
 
 @contextlib.contextmanager
 def new_scratch(temporary: Path | None = None) -> Iterator[Path]:
-    """Provides a folder that `make_scratch` makes, and removes it in the end."""
+    """Provides a folder that `make_scratch` makes, and removes it at the end."""
     path = make_scratch(temporary)
     try:
         yield path
@@ -193,6 +193,6 @@ def new_scratch(temporary: Path | None = None) -> Iterator[Path]:
 
 
 def remove_scratch(folder: Path) -> None:
-    """Removes a folder that `make_scratch` made, as far as it can be, and the one around it."""
+    """Removes a folder that `make_scratch` made, as far as possible, and the one around it."""
     if remove(folder):
         _done(os.rmdir, folder.parent)

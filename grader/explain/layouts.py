@@ -25,7 +25,7 @@ NEARLY = Tolerance(rtol=1e-3, atol=1e-4)
 _HIDDEN = -5e3
 _MOST_PIECES = 300
 _MOST_AXES = 5
-# The most pieces to compare: a tensor with many equal values has the numbers of many.
+# The most pieces to compare in full: a tensor with few different values matches many at first.
 _MOST_ALIKE = 64
 # Smaller numbers match a step by accident.
 _TELLING_NUMBER = 10
@@ -81,8 +81,8 @@ class KnownSteps:
     Axes of equal length keep their order, because shapes alone do not tell them apart. Code that
     loops over heads computes only slices of a step. A step that is a single number must match
     exactly. `doubtful` steps hold the same values as an earlier step, so those values do not show
-    that the code reached them. `unseen` steps hold too few different values to be recognised.
-    Values are the same within a `tolerance`.
+    that the code reached them. `unseen` steps cannot be recognised: they hold too few different
+    values, or have too many axes. Values are the same within a `tolerance`.
     """
 
     def __init__(self, steps: Steps, tolerance: Tolerance = FLOAT32) -> None:
@@ -120,14 +120,14 @@ class KnownSteps:
         return plain[:1] if best is Likeness.MERGED else plain
 
     def likeness(self, tensor: torch.Tensor) -> Mapping[str, Likeness]:
-        """Returns, by name, how like a tensor is to the steps with the same values."""
+        """Returns, by name, the likeness of a tensor to each step with the same values."""
         return self.alike(tensor).steps
 
     def alike(self, tensor: torch.Tensor) -> Alike:
-        """Returns how like a tensor is to steps and slices of steps with the same values.
+        """Returns the likeness of a tensor to the steps and slices that have the same values.
 
-        Slices are left out if several slices of one step are like the tensor, because they cannot
-        be told apart.
+        Slices are left out if several slices of one cut are like the tensor, because they cannot
+        be told apart. They are also left out if too many pieces have the same values.
         """
         if tensor.dim() == 0:
             return Alike(dict.fromkeys(self._numbers.get(float(tensor), ()), Likeness.SAME), {})
@@ -174,17 +174,18 @@ def _doubtful(steps: Steps) -> Iterator[str]:
 
 
 def _likeness(value: torch.Tensor, piece: torch.Tensor, tolerance: Tolerance) -> Likeness:
+    """Returns how similar the layouts of a tensor and a piece with the same numbers are."""
     flat = value.flatten()
     if value.shape == piece.shape and bool(_close(piece.flatten(), flat, tolerance).all()):
         return Likeness.SAME
     best = Likeness.NONE
     for order in _orders(tuple(piece.shape)):
-        turned = piece.permute(order)
-        is_better = turned.shape == value.shape or best is Likeness.NONE
-        if not is_better or not _is_regrouped(turned.shape, value.shape):
+        permuted = piece.permute(order)
+        is_better = permuted.shape == value.shape or best is Likeness.NONE
+        if not is_better or not _is_regrouped(permuted.shape, value.shape):
             continue
-        if bool(_close(turned.flatten(), flat, tolerance).all()):
-            if turned.shape == value.shape:
+        if bool(_close(permuted.flatten(), flat, tolerance).all()):
+            if permuted.shape == value.shape:
                 return Likeness.PERMUTED
             best = Likeness.MERGED
     return best

@@ -45,7 +45,7 @@ from grader.testing.handles.bench import Bench
 from grader.testing.outcome import Observation
 from grader.testing.suite import Suite, Test
 
-# Processors add up in different orders: float64 then differs far beyond float32's digits.
+# Processors add in different orders: the last digits of computed values differ.
 _COMPUTED = {torch.float64: Tolerance(1e-9, 1e-9), torch.float32: Tolerance(2.4e-7, 1e-7)}
 _EXACT = Tolerance(0, 0)
 
@@ -72,7 +72,7 @@ def freeze_public_tests(assignment: Assignment, into: Path) -> list[Path]:
 def outdated_fixtures(suite: Suite) -> list[str]:
     """Returns how the fixtures differ from those that `freeze_public_tests` would write.
 
-    An assignment without fixtures has none to be outdated.
+    Returns [] for an assignment without fixtures.
 
     Raises:
         BadAssignment: if a reference fails a public test.
@@ -132,9 +132,9 @@ def _write(assignment: Assignment, reference_run: ReferenceRun, into: Path) -> l
         known = dict.fromkeys(name for row in rows.values() for name in row if name)
         diagnoses = {name: mistakes.diagnosis(name) for name in (*known, *mistakes.ignored_by)}
         file = fixture_file(into / place)
-        authors = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
+        declared = (mistakes.dropped_from, mistakes.ignored_by, mistakes.echoed_in)
         fixed = _fixed_steps(reference_run, exercises[module])
-        freeze(file, FrozenModule(tests[module], rows, diagnoses, *authors, fixed))
+        freeze(file, FrozenModule(tests[module], rows, diagnoses, *declared, fixed))
         written.append(file)
     return written
 
@@ -176,7 +176,7 @@ def _rows(mistakes: KnownMistakes, exercise: str) -> list[str]:
 def _answers(reference_run: ReferenceRun) -> dict[str, Answers]:
     """Returns samples of the reference's and the known mistakes' answers to each test's calls.
 
-    Combined mistakes are kept only for tests of values, which suffice to recognise them.
+    Pairs of mistakes are kept only for tests of values, which suffice to recognise them.
     """
     answers: dict[str, Answers] = defaultdict(dict)
     for exercise, observations in reference_run.observations.items():
@@ -209,7 +209,7 @@ def _steps(reference_run: ReferenceRun, public: Collection[str]) -> dict[str, Fr
 def differences(fresh: Path, committed: Path) -> list[str]:
     """Returns the differences of two folders of fixture tensors: files, metadata and tensors.
 
-    Other files than those of `grader freeze` do not count.
+    Only files that `grader freeze` writes count.
     """
     files = [file for folder in (fresh, committed) for file in folder.iterdir()]
     names = {file.name for file in files if file.name == SLIPS or is_frozen(file)}
@@ -218,7 +218,7 @@ def differences(fresh: Path, committed: Path) -> list[str]:
 
 def _in_file(fresh: Path, committed: Path) -> list[str]:
     if not (fresh.is_file() and committed.is_file()):
-        return [f"{fresh.name} is in one of them"]
+        return [f"{fresh.name}: the file is {'left over' if committed.is_file() else 'missing'}"]
     if fresh.suffix == ".json":
         return [] if fresh.read_text() == committed.read_text() else [f"{fresh.name}: text"]
     if not is_frozen(committed):
@@ -239,10 +239,10 @@ def _in_file(fresh: Path, committed: Path) -> list[str]:
 
 
 def _same(place: str, new: torch.Tensor, old: torch.Tensor) -> bool:
-    """Returns whether two tensors at one place agree: draws exactly, computed ones nearly.
+    """Returns whether two tensors at one place agree: drawn ones exactly, computed ones nearly.
 
-    An answer's row also says how far rounding moves the answer. That distance differs between
-    processors. Two rows agree if each recognises an answer that is off by the other's distance.
+    An answer's row also holds how far rounding moves the answer, which differs between processors.
+    Two rows agree if each recognises an answer that rounding moves as far as the other row says.
     """
     if new.dtype != old.dtype:
         return False
@@ -256,6 +256,6 @@ def _same(place: str, new: torch.Tensor, old: torch.Tensor) -> bool:
     return all_within(new, old, _COMPUTED.get(new.dtype, _EXACT))
 
 
-def _recognised(strayed: float, leeway: float) -> bool:
+def _recognised(moved: float, leeway: float) -> bool:
     """Returns whether a row with this leeway recognises an answer that rounding moved so far."""
-    return strayed <= LENIENCY * (FLOAT32.atol + leeway)
+    return moved <= LENIENCY * (FLOAT32.atol + leeway)

@@ -1,6 +1,6 @@
-"""The installation of the handout, its tests on GitHub, and the README's parts about handing in.
+"""The handout's wheel, its requirements, its workflow on GitHub, and two parts of its README.
 
-The part of the engine that students run is one wheel, which pip, uv and conda install.
+The wheel holds the part of the engine that students run; pip, uv and conda install it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ TEMPLATES = Path(__file__).with_name("template")
 def write_wheel(folder: Path) -> str:
     """Writes the wheel into `folder`, and returns its name.
 
-    The same engine makes the same bytes. A changed engine has another version, so that a new
-    handout replaces the old engine.
+    The same engine gives the same bytes. A changed engine has another version: otherwise pip would
+    keep the engine of an older handout.
     """
     rooms = (file for room in _ROOMS for file in sorted((_PACKAGE / room).rglob("*.py")))
     files = [_PACKAGE / "__init__.py", *rooms]

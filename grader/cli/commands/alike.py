@@ -1,4 +1,4 @@
-"""`grader alike`: the submissions that have rare code in common."""
+"""`grader alike` shows which submissions have rare code in common."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.commands.report import BY_THEMSELVES
+from grader.cli.commands.report import STAYS_VISIBLE
 from grader.cli.options import FOLDER, PATH, RESULTS, assignment_option, say
 from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
@@ -83,7 +83,7 @@ def alike(
     mask = AnonymousResults.of(results).mask if anonymous else None
     place = folder / (_ALIKE_ANONYMOUS if anonymous else _ALIKE)
     if anonymous:
-        say(BY_THEMSELVES)
+        say(STAYS_VISIBLE)
     with ProgressBar("reading") as progress:
         advance = functools.partial(progress.count, "read", "")
         comparison = compare(

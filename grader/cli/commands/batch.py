@@ -118,6 +118,7 @@ def batch(
 
 
 def _grade(opened: Batch, pools: Pools, explain: bool) -> None:
+    """Grades what waits, with progress bars; then says which `preload` modules were missing."""
     layers = set[str]()
     not_preloaded: dict[str, str] = {}
     called = {one.name: labelled(one.name, one.authors) for one in opened.entries}
@@ -226,7 +227,7 @@ def say_what_was_found(discovery: Discovery) -> None:
 
 
 def say_who_handed_in(attribution: Attribution, absentees: Sequence[str]) -> None:
-    """Prints on stderr the absentees of the class, and the submissions of nobody on the roster."""
+    """Prints on stderr who handed in nothing, and which submissions no one on the roster wrote."""
     people = attribution.people
     if len(attribution.strangers) == len(attribution.entries):
         say(

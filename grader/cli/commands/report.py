@@ -23,9 +23,9 @@ from grader.results.results import Results
 from grader.results.store import Store
 
 ANONYMOUS = "report-anonymous"
-BY_THEMSELVES = (
-    "names, ids and addresses of the class are numbers; what students call themselves otherwise, "
-    "in their code or what it prints, stays as it is"
+STAYS_VISIBLE = (
+    "names, ids and addresses of the class are replaced by numbers; other names that students use "
+    "in their code or its output are not replaced"
 )
 
 
@@ -67,7 +67,7 @@ def report(
     earlier = Store.read(against) if against else None
     if anonymous:
         results, place = AnonymousResults.of(results), out or folder / ANONYMOUS
-        say(BY_THEMSELVES)
+        say(STAYS_VISIBLE)
     written = write_report(results, place, earlier)
     print_class(results, details)
     if written.changes is not None:
@@ -88,7 +88,7 @@ def print_class(results: Results, details: bool) -> bool:
 
 
 def readable_settling(results: Results) -> Settling:
-    """Returns the settled grades, without decisions while these cannot be read."""
+    """Returns the settled grades; without decisions, if the decisions cannot be read."""
     try:
         return open_settling(results)
     except BadDecisions:

@@ -139,7 +139,10 @@ def _try(assignment_folder: Path, jobs: int, exercises: Sequence[str], seeds: in
 
 
 def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:
-    """Returns how often each was caught; a habit gives right values, so no diagnosis names it."""
+    """Returns the table of how often each mistake or habit was caught.
+
+    A habit gives right values, so no diagnosis names it and its table has no such column.
+    """
     is_named = kind == "mistake"
     table = Table(kind, "exercises", "ways", "caught", *(["named"] if is_named else []))
     by_mistake: dict[str, list[MistakeTrial]] = defaultdict(list)
@@ -153,7 +156,7 @@ def _table(kind: str, trials: Sequence[MistakeTrial]) -> Table:
 
 
 def _unnamed(mistakes: Sequence[MistakeTrial]) -> Iterator[str]:
-    """Yields the ways of each mistake that is caught but not always named."""
+    """Yields the ways to make each mistake, if one of them is caught without being named."""
     of_one: dict[tuple[str, str], list[MistakeTrial]] = defaultdict(list)
     for trial in mistakes:
         of_one[trial.mistake, trial.exercise].append(trial)
@@ -176,6 +179,7 @@ def _caught(trials: Sequence[MistakeTrial]) -> int:
 def _in_short(
     mistakes: Sequence[MistakeTrial], habits: Sequence[MistakeTrial], misnamed: int
 ) -> str:
+    """Returns the last line: how many wrong functions were caught, named and misnamed."""
     named = sum(trial.named == trial.mistake for trial in mistakes)
     said = (
         f"{len(mistakes)} wrong functions: {_caught(mistakes)} caught, {named} named, "
@@ -185,6 +189,7 @@ def _in_short(
 
 
 def _by_test(verification: Verification) -> Iterator[str]:
+    """Yields the lines of each test: its id, then the mistakes that it catches."""
     for test, mistakes in sorted(verification.catches.items()):
         yield test
         yield textwrap.fill(", ".join(mistakes), initial_indent="    ", subsequent_indent="    ")

@@ -1,9 +1,9 @@
 """Frames: how named values cross the border between judge and worker, as plain data.
 
-A frame is a fixed prefix (three lengths), a JSON header, a JSON outline of named values, and their
-raw bytes, one after another. The outline is a tree of at most `MAX_DEPTH` levels and `MAX_NODES`
-nodes. Nothing is ever unpickled. Every claim of a frame is checked before it is used; a malformed
-frame raises `BadFrame`.
+A frame is a prefix (a mark and three lengths), a JSON header, a JSON outline of named values, and
+their raw bytes, one after another. The outline is a tree of at most `MAX_DEPTH` levels and
+`MAX_NODES` nodes. Nothing is ever unpickled. Every claim of a frame is checked before it is used; a
+malformed frame raises `BadFrame`.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ ARRAY_DTYPES = frozenset(
         *("float16", "float32", "float64"),
     ]
 )
+# Longer texts cross as raw bytes, outside of the JSON.
 _SHORT_TEXT = 200
 # Bytes of all long texts of an answer together; in memory, Python may take four for one.
 MAX_TEXT = 8 << 20
 # The most keys with the same hash: numbers can be chosen to collide, texts and bytes cannot.
 _SAME_HASH = 16
-# The most numbers as keys that are not ids from 0 on. Numbers of different hashes can be chosen to
-# share a dict's whole search for a free place: 60,000 would cost the judge half a minute.
+# The most numbers as keys that do not lie between 0 and the number of keys, as ids do. Numbers of
+# different hashes can be chosen so that a dict tries the same places for all of them: 60,000 would
+# cost the judge half a minute.
 _SCATTERED = 1 << 14
 _LONGEST_NAME = 100
 _SEQUENCES: Mapping[str, Callable[[Iterable[Any]], Any]] = {
@@ -158,7 +160,7 @@ class TreeReader:
         if size > self.left:
             raise BadFrame("a frame has fewer bytes than its values say")
         start, self._place = self._place, self._place + size
-        # Slicing a bytearray does not raise a clean MemoryError where memory is short.
+        # A memoryview: slicing a bytearray raises no clean MemoryError where memory is short.
         return bytearray(self._body[start : self._place])
 
     def value(self, entry: object, depth: int = 0) -> Value:
@@ -245,10 +247,10 @@ class TreeReader:
 
 
 def _check_keys(keys: Sequence[Value], trusted: bool) -> None:
-    """Refuses keys that cannot be hashed, or whose hashes could be chosen to collide.
+    """Checks that keys can be hashed, and are not chosen to make a dict slow.
 
     Raises:
-        BadFrame: if there are any.
+        BadFrame: if they cannot be hashed, or too many of them may collide.
     """
     try:
         hashes = [*map(hash, keys)]
@@ -346,7 +348,7 @@ class Received:
 
     @property
     def size(self) -> int:
-        """Returns about how many bytes the frame's values take."""
+        """Returns about how many bytes of memory the frame's values take."""
         _, header, outline, payload = _PREFIX.unpack(self.prefix)
         size: int = _AS_OBJECTS * (header + outline) + payload
         return size
@@ -367,7 +369,7 @@ def encode(
     """Returns one frame: a JSON header, and named values beside it.
 
     Raises:
-        BadFrame: if the frame is larger than `bounds`.
+        BadFrame: if a value cannot cross, or the frame is larger than `bounds`.
     """
     writer = TreeWriter()
     outline = {name: writer.entry(value) for name, value in values.items()}
@@ -395,7 +397,7 @@ def receive(read: Callable[[int], bytearray], bounds: FrameBounds = ANY_FRAME) -
 
 
 def received(frame: bytes) -> Received:
-    """Returns a frame of which all bytes are here, as it is received."""
+    """Returns what `receive` returns for a frame whose bytes are all here."""
     stream = io.BytesIO(frame)
     return receive(lambda size: bytearray(stream.read(size)))
 
@@ -408,7 +410,7 @@ def _fit(lengths: Sequence[int], bounds: FrameBounds) -> bool:
 def decode(frame: Received, trusted: bool = False) -> tuple[dict[str, Any], dict[str, Value]]:
     """Returns the header and the values in a frame.
 
-    Only a trusted sender may use strides: with them a few bytes can pose as 2^40 numbers.
+    Only a trusted sender may use strides, with which a few bytes can pose as 2^40 numbers.
 
     Raises:
         BadFrame: if the frame is malformed, or claims more than it holds.

@@ -1,6 +1,6 @@
-"""The values that cross the border, their bytes, and any of them as one row of numbers.
+"""The values that cross the border, as bytes, in words, and as one row of numbers.
 
-These are numbers, texts, bytes, None, tensors, numpy arrays, dtypes and devices, and lists, tuples,
+Numbers, texts, bytes, None, tensors, numpy arrays, dtypes and devices cross, and lists, tuples,
 dicts, sets and named tuples of them. Anything else crosses only as a description. A frame describes
 the dtype and the shape of a tensor, and holds its raw bytes after that.
 """
@@ -24,8 +24,6 @@ from grader.core.wire.records import BadFrame
 MAX_PAYLOAD = 256 << 20
 # A file that a submission wrote, of at most 32 MB, and its description.
 MAX_ANSWER = 33 << 20
-
-
 MAX_AXES = 32
 
 DTYPES: Mapping[str, torch.dtype] = {
@@ -36,7 +34,8 @@ DTYPES: Mapping[str, torch.dtype] = {
     )
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-# A tensor is made from bytes faster by way of numpy than by torch alone. numpy has no bfloat16.
+# numpy makes a tensor from bytes faster than torch alone does. It has no bfloat16, and the bytes of
+# booleans need a check.
 _OF_NUMPY = {name: numpy.dtype(name) for name in DTYPES if name not in ("bool", "bfloat16")}
 
 
@@ -66,7 +65,7 @@ def read_tensor(
     Raises:
         BadFrame: if the entry is malformed, or claims more bytes than the frame holds.
     """
-    name, shape, strides = _parts(entry, trusted)
+    name, shape, strides = _checked_entry(entry, trusted)
     dtype = DTYPES[name]
     count = elements_in(shape)
     if count == 0:
@@ -111,7 +110,7 @@ def sizes(numbers: object) -> list[int]:
     return numbers
 
 
-def _parts(
+def _checked_entry(
     entry: Sequence[object], trusted: bool
 ) -> tuple[str, Sequence[int], Sequence[int] | None]:
     """Returns the dtype, the shape and the strides in a tensor's entry."""
@@ -163,7 +162,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The result of an earlier step of a script (`scripts.py`), which stays in the worker.
+    """The result of an earlier step of a script (`wire/scripts.py`), which stays in the worker.
 
     `kind` names the result in a word or two; it does not cross.
     """
@@ -181,7 +180,7 @@ Value: TypeAlias = "Single | Several | Foreign | Elsewhere | Local"
 
 
 def on_one_line(name: str, longest: int) -> str:
-    """Returns the beginning of a name that a submission chose, with its line breaks as spaces."""
+    """Returns the beginning of a name that a submission chose, with single spaces in one line."""
     return " ".join(name[:longest].split())
 
 
@@ -227,7 +226,7 @@ def _in_words(value: Value) -> str:
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Returns a copy of the value with `change` applied to each part that is not a collection."""
+    """Returns a copy of the value with `change` applied to each part, as `parts` yields them."""
     if isinstance(value, dict):
         return {key: mapped(own, change) for key, own in value.items()}
     if isinstance(value, Named):
@@ -240,7 +239,10 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Yields the parts of a value that are not collections, in order; of a dict no keys."""
+    """Yields what the lists, tuples and dicts of a value hold, in order, down to the single parts.
+
+    A set is a single part. The keys of a dict are left out.
+    """
     if isinstance(value, Named | Mapping):
         value = [*(value.fields if isinstance(value, Named) else value).values()]
     if isinstance(value, list | tuple):
@@ -251,6 +253,7 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def _some(words: Iterable[str]) -> str:
+    """Returns the first few of the words, and an ellipsis if there are more."""
     first = list(itertools.islice(words, _SHOWN + 1))
     return ", ".join([*first[:_SHOWN], "…"] if len(first) > _SHOWN else first)
 
@@ -260,7 +263,7 @@ _NOTHING, _TRUTH, _TEXT, _BYTES, _SEVERAL, _PAIRS, _OTHER, _TENSOR = _MARKS
 
 
 def as_tensor(value: Value) -> torch.Tensor:
-    """Returns a tensor, a number as a tensor, or any other value as a row of float64.
+    """Returns a tensor as it is, a number or an array as a tensor, and others as a float64 row.
 
     Rows are equal if the values are equal, and near each other if their numbers differ by little.
     The order of a dict or set makes no difference.
@@ -271,31 +274,31 @@ def as_tensor(value: Value) -> torch.Tensor:
         return torch.tensor(value)
     if isinstance(value, numpy.ndarray):
         return torch.from_numpy(value.astype(numpy.float64))
-    parts: _Parts = [[]]
-    _write(value, parts)
-    rows = (torch.as_tensor(one, dtype=torch.float64) for one in parts)
-    return torch.cat([one.detach().reshape(-1) for one in rows])
+    row: _RowParts = [[]]
+    _write(value, row)
+    tensors = (torch.as_tensor(one, dtype=torch.float64) for one in row)
+    return torch.cat([one.detach().reshape(-1) for one in tensors])
 
 
 def is_row(tensor: torch.Tensor) -> bool:
-    """Returns whether `as_tensor` made the tensor of a value that is no tensor, number or array."""
+    """Returns whether a tensor is the row of a value that is not a tensor, number or array."""
     is_vector = tensor.dtype is torch.float64 and tensor.ndim == 1
     return is_vector and len(tensor) > 0 and float(tensor[0]) in _MARKS
 
 
 # The numbers of a row, and tensors between them. A tensor for each number would be slow.
-_Parts = list[list[float] | torch.Tensor]
+_RowParts = list[list[float] | torch.Tensor]
 
 
-def _write(value: Value, parts: _Parts) -> None:
+def _write(value: Value, row: _RowParts) -> None:
     """Appends the numbers of a value to the parts of a row, whose last part is a list."""
-    numbers = parts[-1]
+    numbers = row[-1]
     assert isinstance(numbers, list)
     match value:
         case torch.Tensor() | numpy.ndarray():
             own = as_tensor(value)
             numbers += (_TENSOR, own.ndim, *own.shape)
-            parts += (own, [])
+            row += (own, [])
         case bool():
             numbers += (_TRUTH, value)
         case int() | float():
@@ -307,27 +310,27 @@ def _write(value: Value, parts: _Parts) -> None:
         case None:
             numbers.append(_NOTHING)
         case Named():  # A reference may return a plain tuple where the adapter names the fields.
-            _write_all(_SEVERAL, value.fields.values(), parts)
+            _write_all(_SEVERAL, value.fields.values(), row)
         case list() | tuple():
-            _write_all(_SEVERAL, value, parts)
+            _write_all(_SEVERAL, value, row)
         case set() | frozenset():
-            _write_all(_SEVERAL, sorted(value, key=_order), parts)
+            _write_all(_SEVERAL, sorted(value, key=_order), row)
         case dict():
             numbers += (_PAIRS, len(value))
             for key in sorted(value, key=_order):
-                _write(key, parts)
-                _write(value[key], parts)
+                _write(key, row)
+                _write(value[key], row)
         case _:
             words = repr(value) if isinstance(value, Foreign | Elsewhere) else str(value)
             numbers += (_OTHER, *map(ord, words))
 
 
-def _write_all(mark: float, values: Collection[Value], parts: _Parts) -> None:
-    numbers = parts[-1]
+def _write_all(mark: float, values: Collection[Value], row: _RowParts) -> None:
+    numbers = row[-1]
     assert isinstance(numbers, list)
     numbers += (mark, len(values))
     for one in values:
-        _write(one, parts)
+        _write(one, row)
 
 
 def _order(value: Value) -> tuple[bool, float, str]:

@@ -1,4 +1,4 @@
-"""Kinds of exceptions of names and programs: attributes, imports, files, exits, memory, syntax."""
+"""Kinds of exceptions of names, imports, files, attributes, calls, exits, input and recursion."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _no_name(match: re.Match[str], raised: Raised) -> str | None:
 
 def _no_value(match: re.Match[str], raised: Raised) -> str:
     said = (
-        f"{match[1]} has no value here. A name that a function assigns is its own everywhere in "
-        "it, and hides one outside."
+        f"{match[1]} has no value here. A name that a function assigns is local in the whole "
+        "function, and hides the same name outside."
     )
     meant = _meant(raised)
     return f"{said} {meant}" if meant else said
@@ -61,7 +61,7 @@ def _no_module(match: re.Match[str], _: Raised) -> str | None:
         return f"Your own {top} is here, and has no {name}: was a file left out, or renamed?"
     return (
         f"Imports find neither a file {top}.py nor an installed package of that name. A file in a "
-        f"folder is imported by the folder's name, too (folder.{top})."
+        f"folder is imported as folder.{top}."
     )
 
 
@@ -90,11 +90,10 @@ NAMES: tuple[ExceptionKind, ...] = (
         r"ImportError: cannot import name '(\w+)' from '([\w.]+)'",
         "{1} has no {0}: does it have another name there, or is that an older file?",
     ),
-    # In `scratch/` are temporary files, which a program names by a path from the root.
+    # Messages shorten the path of a temporary file to `scratch/…`, although it was absolute.
     kind(
         r"FileNotFoundError: .*No such file or directory: '(?![/…]|scratch/)([^'\n]{1,200})'",
-        "There is no {0} here: a path that begins with a name is looked up from the top of what "
-        "was handed in.",
+        "There is no {0} here: a relative path starts at the top folder of your submission.",
     ),
     kind(r"NameError: name '(\w+)' is not defined", _no_name, settles=True),
     kind(r"UnboundLocalError: cannot access local variable '(\w+)'", _no_value, settles=True),

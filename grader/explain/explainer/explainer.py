@@ -76,8 +76,8 @@ class Explainer:
         """Yields the words for the tests that a submission did not pass, more with each step.
 
         `ask` sends a call to the submission. `statuses` holds the outcomes by test, and does not
-        change. `lost` holds the judge's words on tests without an answer. `losses` runs the lost
-        tests again, last. `workshop` proves that editing a line fixes a test.
+        change. `lost` holds the judge's words on tests that timed out or crashed, and `losses` runs
+        these tests again at the end. `workshop` proves that editing a line fixes a test.
         """
         words = Words()
         for words in self._failures(ask, statuses, deadline).explained(workshop):
@@ -115,7 +115,7 @@ class Explainer:
 
 
 class Failures:
-    """The tests that a submission did not pass, run again beside passed ones that help to explain.
+    """The tests that a submission did not pass, run again with passed ones that help to explain.
 
     `ask` sends a call to the submission. `statuses` holds the outcomes by test.
     """
@@ -136,7 +136,7 @@ class Failures:
         self._statuses = statuses
         self._deadline = deadline
         self._seen: dict[str, RerunResult] = {}
-        for test in self._in_turn():
+        for test in self._to_rerun():
             if deadline.passed:
                 break
             self._see(test)
@@ -188,20 +188,20 @@ class Failures:
         }
         words = replace(words, tests=named, wrong=nameless(self._mistakes, unnamed))
         yield words
-        ways: Mapping[str, StepComparison] = {}
+        comparisons: Mapping[str, StepComparison] = {}
         if not alone:  # if any answer depends on earlier calls, the steps may depend on them too
             failed = {test.id for test in self._tests(Status.FAILED)}
-            ways = compare_steps(self._mistakes, self._ask, answers, failed, self._deadline)
+            comparisons = compare_steps(self._mistakes, self._ask, answers, failed, self._deadline)
         stated = depends.concerned
         walks = tuple(
             one.walk
-            for one in ways.values()
+            for one in comparisons.values()
             if one.walk is not None and one.walk.test not in stated
         )
         placed = {
-            test: own if test in stated or way is None else _with(own, way.in_words(test))
+            test: own if test in stated or steps is None else _with(own, steps.in_words(test))
             for test, own in named.items()
-            for way in [ways.get(self._suite.tests[test].exercise)]
+            for steps in [comparisons.get(self._suite.tests[test].exercise)]
         }
         words = replace(
             words,
@@ -261,16 +261,17 @@ class Failures:
         return replace(words, tests=told, evidence=evidence, wrong=suspected)
 
     def _dependence(self, workshop: RepairWorkshop) -> tuple[Dependence, Mapping[str, RerunResult]]:
-        """Returns the tests that depend on earlier calls, and rerun results.
+        """Returns the tests that depend on earlier calls, and results of the others.
 
-        The results belong to the other wrong tests, each run with no call before it. They are empty
-        if no test depends on earlier calls.
+        The results are those of the other tests that failed again, each run with no call before it.
+        They are empty if no test depends on earlier calls.
         """
         asked = [*itertools.chain(*self._asked().values())]
         depends = workshop.dependence(self._mistakes, asked)
         wrong = self._wrong(depends)
         if not depends.tests:
-            # Tests without a wrong plain answer, of gradients for example, had no control run.
+            # The wrong calls in `asked` had a control run. Exercises without one remain: those of
+            # which only gradients are wrong, for example.
             for one in asked:
                 if not one.right:
                     wrong.pop(one.exercise, None)
@@ -278,7 +279,7 @@ class Failures:
         others = {*itertools.chain(*wrong.values())} - apart
         if not others:
             return depends, {}
-        # A test that passed may fail now, because of those calls alone.
+        # A test that passed in the judge may have failed here, because of earlier calls alone.
         passed = [test.id for test in self._tests(Status.PASSED) if self._is_wrong(test.id)]
         alone = workshop.rerun_alone([*sorted(others), *passed], self._look)
         right = {test for test in others if test in alone and alone[test].words is None}
@@ -314,7 +315,7 @@ class Failures:
         return self._seen[test].told(self._statuses[test])
 
     def _asked(self) -> dict[str, list[CheckedCall]]:
-        """Returns, by exercise in the assignment's order, the plain calls with known answers."""
+        """Returns, by exercise in the assignment's order, the calls that can check an edit."""
         asked: dict[str, list[CheckedCall]] = {name: [] for name in self._suite.assignment.points}
         failed = {test.id for test in self._tests(Status.FAILED)}
         for test in self._tests(*Status):
@@ -335,8 +336,8 @@ class Failures:
                 answers[test.exercise] += self._seen[test.id].observations
         return answers
 
-    def _in_turn(self) -> Iterator[Test]:
-        """Yields the tests to run: those not passed, then passed ones that help to explain."""
+    def _to_rerun(self) -> Iterator[Test]:
+        """Yields the tests to run: those to repeat, then passed ones that help to explain."""
         yield from self._tests(*REPEATED)
         wrong = {test.exercise for test in self._tests(Status.FAILED, Status.ERROR)}
         if not wrong:

@@ -66,8 +66,8 @@ class ExplainerService:
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
         """Yields the words for a job, more with each step.
 
-        After a failure of any kind, the last words say why the explanation is incomplete. There are
-        none for a submission that was unreadable before.
+        After a failure of any kind, the last words say why the explanation is incomplete. A
+        submission that the judge could not read either gets no words.
         """
         seconds, words = self._settings.explain_seconds, Words()
         try:
@@ -101,7 +101,7 @@ class ExplainerService:
         # A call that is late stops its worker, even if the submission has time left.
         whole = 2 * settings.explain_seconds
         call = min(call_timeout, settings.explain_seconds / 4)
-        # An import that timed out in the judge runs again only to find its line: one call's time.
+        # An import that hung or crashed in the judge gets the time of one call, to find its line.
         is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE
         own = call if is_lost else min(whole, settings.timeout)
         memory = settings.memory_mb << 20

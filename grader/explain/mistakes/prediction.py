@@ -1,4 +1,7 @@
-"""Predicted answers of known mistakes: as whole tensors, frozen samples, or dropout patterns."""
+"""Predicted answers of known mistakes: whole tensors, samples, or dropouts; and their frozen rows.
+
+`Catalogue` is what the explainer asks of an assignment's known mistakes.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ _BLURRED = 0.05
 class Numbers:
     """A predicted answer with all its values, or with a sample of them.
 
-    `rounding` is how far rounding in the inputs' dtype alone moves a value. `shape` is that of an
-    answer whose values are a sample, as `sample` takes it, and None for a whole answer.
+    `rounding` is how far rounding in the inputs' dtype alone moves a value. If `value` is a
+    `sample` of an answer, `shape` is the shape of that answer. Otherwise it is None.
     """
 
     value: torch.Tensor
@@ -95,7 +98,7 @@ class Dropped:
 
     @property
     def tells(self) -> bool:
-        """Returns True: a draw of few values shows less than one of many, but nothing false."""
+        """Returns True: if there are few draws, `agrees` allows a wider spread."""
         return True
 
     def agrees(self, observation: Observation, _leniency: float) -> bool:
@@ -108,6 +111,7 @@ class Dropped:
         return isinstance(other, Dropped) and self._is_drawn_as(other)
 
     def _is_drawn_as(self, seen: Dropped) -> bool:
+        """Returns whether `seen` differs no more than another draw of this dropout may."""
         low, high = sorted((seen.share, self.share))
         if low > 0 and high < 1 and seen.by_rows is not self.by_rows:
             return False
@@ -141,7 +145,7 @@ def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
     return Dropped(argument, factor, share, by_rows, draws)
 
 
-# The right answers stand among the mistakes', under this name.
+# The name of the right answers among those of the mistakes.
 RIGHT = ""
 
 
@@ -176,8 +180,8 @@ class Catalogue(Protocol):
         """Returns the steps to an answer that are equal whatever numbers the inputs hold."""
 
 
-# A row holds the sizes of the answer's axes (-1 for missing ones), the sample and the rounding. The
-# row of a dropout begins with its properties. The last value is 1 if there is an answer at all.
+# A row holds the sizes of the answer's axes (-1 for missing ones), the sample and the rounding, or
+# else the properties of a dropout. Its last value is 1 if there is an answer at all.
 _AXES = 8
 _WIDTH = _AXES + SAMPLE + 2
 

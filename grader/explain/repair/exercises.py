@@ -41,8 +41,9 @@ class RepairAttempt:
 class ExerciseRepair:
     """A repair of exercises, one after another.
 
-    `chosen` holds the repair of each exercise that was tried or is fixed as well; None if it has
-    none. Then `ignored` says which parameter or result the code never uses, if it is only one.
+    `chosen` holds the repair, or None, of each exercise that was tried or that another exercise's
+    repair fixes. For an exercise without a repair, `ignored` says which parameter or result the
+    code never uses, if there is exactly one.
     """
 
     def __init__(self, sources: EditableSources, adapters: str, search: NewSearch) -> None:
@@ -52,9 +53,11 @@ class ExerciseRepair:
         self.chosen: dict[str, RepairedExercise | None] = {}
         self.ignored: dict[str, str] = {}
         self._doubted: set[str] = set()
+        # By exercise that was searched: the lines that wrong calls of each exercise run.
         self._passed: dict[str, Mapping[str, Lines]] = {}
+        # By exercise: the exercises on the same lines whose search failed.
         self._in_vain: dict[str, set[str]] = defaultdict(set)
-        self._by_dtype: set[str] = set()
+        self._wrong_by_dtype: set[str] = set()
 
     def attempts(self, asked: Mapping[str, Sequence[CheckedCall]]) -> Iterator[RepairAttempt]:
         """Yields one attempt per wrong exercise, except those that an earlier choice fixes too.
@@ -69,7 +72,7 @@ class ExerciseRepair:
                 continue
             if len(self._in_vain[exercise]) >= _MOST_IN_VAIN:
                 continue
-            self._by_dtype |= {exercise} if _fails_by_dtype(own) else set()
+            self._wrong_by_dtype |= {exercise} if _fails_by_dtype(own) else set()
             attempt = RepairAttempt(exercise, None, frozenset(), 0, is_whole=True)
             if all(one.provable for one in own):
                 attempt = self._attempt(exercise)
@@ -90,9 +93,9 @@ class ExerciseRepair:
     def _attempt(self, exercise: str) -> RepairAttempt:
         """Returns the repair of an exercise.
 
-        A repair may work by chance if it is not a plain slip and exercises on the same lines stay
-        wrong: it is no repair. An exercise without a repair is doubted, and so is every later
-        choice that would fix it.
+        Rejects an edit that may work by chance: it is not a plain slip, and too many exercises on
+        the same lines stay wrong. An exercise that a whole search cannot repair is doubted. Later
+        choices that would fix a doubted exercise are rejected too.
         """
         search = self._search(exercise, False)
         if search is None:
@@ -135,25 +138,28 @@ class ExerciseRepair:
     def _choice(self, exercise: str, search: Search) -> RepairedExercise | None:
         """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only.
 
-        If only a dtype is wrong, a size is not at fault, though another one may avoid the fault.
+        If wrong calls differ from right ones in their dtypes, edits of sizes are left out. Another
+        size may avoid the mistake, but is not the mistake.
         """
 
         def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:
             told = [one for one in repairs if not (by_dtype and self._is_of_size(one.made))]
             return chosen(told, self._sources)
 
-        by_dtype = exercise in self._by_dtype
+        by_dtype = exercise in self._wrong_by_dtype
         return search.chosen(self._sources, choose, likely_only=bool(self._in_vain[exercise]))
 
     def _is_of_size(self, made: FileEdit) -> bool:
+        """Returns whether an edit replaces only whole numbers."""
         text = self._sources.text(made.file)
         pieces = (text[one.start : one.end] for one in made.edit.replacements)
         return made.edit.kind == "constant" and all(map(str.isdigit, pieces))
 
     def _sharing(self, exercise: str, left_out: str | None = None) -> set[str]:
-        """Returns the wrong exercises that share lines with an exercise, except lines of a file.
+        """Returns the wrong exercises that share lines with an exercise.
 
-        They are those that the search for the exercise has seen.
+        Lines of the file `left_out` do not count. Only exercises that the search for the exercise
+        has seen are returned.
         """
         passed = self._passed.get(exercise, {})
         own = {line for line in passed.get(exercise, ()) if line[0] != left_out}
@@ -167,7 +173,7 @@ def _fails_by_dtype(asked: Sequence[CheckedCall]) -> bool:
     return bool(right) and all(own and own.isdisjoint(right) for own in wrong)
 
 
-# Processor time.
+# Of processor time.
 _SECONDS_PER_EDIT = 2.0
 
 Changes = Mapping[str, Sequence[TextChange]]

@@ -25,11 +25,12 @@ from grader.explain.rewriting.generation import edits_of
 from grader.explain.rewriting.program.scopes import Observed
 from grader.explain.rewriting.program.vocabulary import Nature
 
+# The wrong calls whose lines are recorded, and the calls of the first trial of each edit.
 _FOLLOWED = 3
 _WRONG_TRIED = 2
-# Large models are slow to build.
-_SMALL = 1000
 _RIGHT_TRIED = 1
+# The largest calls of the first trial, if there are enough: large models are slow to build.
+_SMALL = 1000
 # The calls in the proof: of the exercise, of each other one, and of all others together.
 _WRONG_PROVEN = 8
 _PRECISION_PROVEN = 2
@@ -38,7 +39,7 @@ _WRONG_OF_OTHERS, _MOST_WRONG_OF_OTHERS = 2, 16
 _RIGHT_OF_OTHERS, _MOST_RIGHT_OF_OTHERS = 4, 56
 # Padded to this number, so that the worker cannot infer which edits were right.
 _PROVEN_TOGETHER = 12
-# If more edits pass a few calls, several lines have a share in the proof.
+# Lines take turns, so that the edits of one line do not fill the proof.
 _MOST_PROVEN = 24
 _MOST_FOUND = 12_000
 # In characters: the header of one frame holds hundreds of edits.
@@ -198,8 +199,8 @@ class Search:
         """Returns what `choose` makes of the edits that make the exercise's wrong answers right.
 
         All likely edits are tried on a few calls first. Edits that pass are proven on more calls,
-        in another worker. If that leaves no choice, or a test of precision wrong, unlikely edits
-        follow in a third worker, unless `likely_only`.
+        in another worker. If that leaves no choice, or no edit that fixes tests of precision too,
+        unlikely edits are tried in a third worker. With `likely_only`, they are not.
         """
         with self._bench() as bench:
             passed = self._passed(bench, telling(self._wrong, _FOLLOWED))
@@ -213,8 +214,8 @@ class Search:
             rest = over - bench.seconds
         proven = self._proven(edits, left)
         choice = choose(proven)
-        mends_all = any(one.is_whole and one.share_with_precision == 1 for one in proven)
-        if likely_only or (choice is not None and mends_all):
+        fixes_all = any(one.is_whole and one.share_with_precision == 1 for one in proven)
+        if likely_only or (choice is not None and fixes_all):
             return choice
         with self._bench() as bench:
             rarer = self._candidates(bench, edits, likely, len(edits), rest)
@@ -223,9 +224,9 @@ class Search:
     def _candidates(
         self, bench: Workbench, edits: Sequence[FileEdit], first: int, end: int, seconds: float
     ) -> list[int]:
-        """Returns the numbers of those edits from `first` up to `end` that make a few calls right.
+        """Returns the numbers of the edits from `first` up to `end` that make a few calls right.
 
-        Edits that do not start within the seconds are left out.
+        Edits that do not start within `seconds` are left out.
         """
         small = [one for one in self._wrong if one.size <= _SMALL and one.is_plain]
         wrong = small if len(small) >= _WRONG_TRIED else self._wrong
@@ -279,7 +280,7 @@ class Search:
         must_change = len(plain) or len(wrong)
         chosen = [edits[number] for number in together]
         with self._bench() as bench:
-            proof = self._with_control(bench, [*wrong, *self._proof_of_right_and_others()])
+            proof = self._with_control(bench, [*wrong, *self._right_and_others()])
             asked, seconds = [one for one, _ in proof], self._bounds.seconds_of_proof
             outcomes = self._tried(bench, asked, must_change, chosen, seconds)
         return [
@@ -291,7 +292,8 @@ class Search:
     def _with_control(self, bench: Workbench, asked: Sequence[CheckedCall]) -> Sequence[_Checked]:
         """Returns calls with the unedited program's answers, without right ones that get none.
 
-        Such a call takes too long for a trial, or its answer is too large: no edit breaks it.
+        A right call gets none if it is too slow for a trial or its answer is too large. Trials
+        cannot show whether an edit breaks that call.
         """
         if not asked:
             return ()
@@ -330,7 +332,8 @@ class Search:
             else:
                 yield number
 
-    def _proof_of_right_and_others(self) -> Iterator[CheckedCall]:
+    def _right_and_others(self) -> Iterator[CheckedCall]:
+        """Yields calls of the proof: the exercise's right ones, then those of other exercises."""
         yield from telling(self._right, _RIGHT_PROVEN)
         wrong = [one for one in self._others if not one.right]
         right = [one for one in self._others if one.right]
@@ -340,6 +343,7 @@ class Search:
     def _repair_edit(
         self, made: FileEdit, proof: Sequence[_Checked], place: int, outcomes: Outcomes
     ) -> RepairEdit:
+        """Returns an edit with the exercises that it makes right, and those that it breaks."""
         wrong: dict[str, list[bool]] = {}
         plainly: dict[str, list[bool]] = {}
         breaks: set[str] = set()
@@ -378,7 +382,7 @@ def _observed(passed: Iterable[Passed]) -> dict[str, Observed]:
 def _by_line_in_turn(edits: Sequence[FileEdit], left: Sequence[int]) -> list[int]:
     """Returns the numbers in `left`: the cheapest of each line first, then the second of each.
 
-    Many edits of one line may pass by luck; they do not keep other lines from the proof.
+    Many edits of one line may pass by luck: they must not keep other lines out of the proof.
     """
     met: Counter[tuple[str, int]] = Counter()
 

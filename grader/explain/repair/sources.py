@@ -14,9 +14,10 @@ from grader.core.wire.trials import Passed
 from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.slips import NO_SLIPS, Slips
 
-# How far values are followed to the values and classes that they are made of.
-_MOST_MADE_OF = 4
+# A compiled pattern uses a table, which uses a class: how many such definitions are followed.
+_MOST_DEFINITIONS = 4
 _MOST_FILES = 400
+# In bytes: a longer file is not edited.
 _LONGEST = 200_000
 # In characters of other files, for the edits of one file.
 _MOST_READ = 400_000
@@ -103,7 +104,10 @@ class EditableSources:
         return self._files[file].text
 
     def elsewhere(self, file: str) -> list[str]:
-        """Returns the texts of the files that a file imports, and of the others in its folder."""
+        """Returns the texts of the files that a file imports, and of the others in its subfolder.
+
+        Files in the top folder count only if they are imported. Leaves out what exceeds a bound.
+        """
         imported = set(_imported(self._files[file].body))
         found: list[str] = []
         for name, other in self._files.items():
@@ -121,7 +125,7 @@ class EditableSources:
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def node(self, file: str, number: int) -> Function | None:
-        """Returns the innermost function around a line, or None; of unknown files, too."""
+        """Returns the innermost function around a line; None without one, or for unknown files."""
         return self._functions.get((file, number))
 
     @functools.cached_property
@@ -137,7 +141,7 @@ class EditableSources:
     def concerned(self, passed: Iterable[Passed]) -> dict[str, set[int]]:
         """Returns, by file, the lines that calls ran, and the top-level lines that these use.
 
-        Leaves out lines that stand as they were handed out: no student wrote them.
+        Leaves out the lines of adapters that are as they were handed out: no student wrote them.
         """
         lines: dict[str, set[int]] = {}
         for one in passed:
@@ -150,8 +154,7 @@ class EditableSources:
                     used |= _used(node)
                     own |= _outside_bodies(node)
         statements = [(name, node) for name, file in self._files.items() for node in file.body]
-        # A top-level value may be made of others: a compiled pattern of a table.
-        for _ in range(_MOST_MADE_OF):
+        for _ in range(_MOST_DEFINITIONS):
             for name, node in statements:
                 if used & _bound(node):
                     lines.setdefault(name, set()).update(_outside_bodies(node))
@@ -181,9 +184,9 @@ def _span(node: ast.stmt) -> set[int]:
 
 
 def _outside_bodies(node: ast.stmt) -> set[int]:
-    """Returns a statement's lines without functions' bodies: defaults, headers and attributes.
+    """Returns a statement's lines outside function bodies; none for a function without defaults.
 
-    A derived class may have the wrong base, or its method a wrong name.
+    The mistake may be in a default value, a class's base, or the name of a method.
     """
     if isinstance(node, Function) and not (node.args.defaults or node.args.kw_defaults):
         return set()
@@ -193,12 +196,14 @@ def _outside_bodies(node: ast.stmt) -> set[int]:
 
 
 def _used(node: ast.stmt) -> set[str]:
+    """Returns the names and the attributes' names in a statement."""
     return {*names_in(node)} | {
         one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)
     }
 
 
 def _bound(node: ast.stmt) -> set[str]:
+    """Returns the names that an assignment or a class definition binds."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets

@@ -168,7 +168,7 @@ class DraftCheck:
         self._around = functools.cache(self._dump_around)
 
     def checked(self, draft: Draft) -> tuple[str, Edit] | None:
-        """Returns the edit of a draft after the dump of the statement's new tree.
+        """Returns the dump of a statement's new tree, and the edit that a draft makes.
 
         The edit has the parentheses that it needs. Returns None if it is invalid or has no effect.
         """
@@ -208,6 +208,7 @@ class DraftCheck:
         return found
 
     def _added_lines(self, piece: Replacement) -> int:
+        """Returns how many lines a replacement adds; a negative number if it removes lines."""
         before = self._program.source.count("\n", piece.start, piece.end)
         return piece.text.count("\n") - before
 

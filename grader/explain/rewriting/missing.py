@@ -1,4 +1,7 @@
-"""Rewrite rules for missing code: unused variables, further arguments, calls of like values."""
+"""Rewrite rules for missing code: unused variables, further arguments, calls of like values.
+
+Two values are like each other if they play the same role, as `q` and `k` do.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def unused_values(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     own = setting.scopes.nature(node)
     for name, nature in unused(setting, node):
         if own is Nature.FLAG and nature.is_number:
-            continue  # A number in its place is a flag that is always set.
+            continue  # A number in place of a flag is a flag that is always set.
         if nature is Nature.FLAG:
             yield from _switched(setting, node, name, can_be_none=is_value or is_given)
         else:
@@ -80,6 +83,7 @@ def _combined(setting: Setting, node: ast.expr, name: str, nature: Nature) -> It
 
 
 def _switched(setting: Setting, node: ast.expr, name: str, can_be_none: bool) -> Iterator[Draft]:
+    """Yields a value that an unused flag switches on: `x if flag else None`, `x * flag`."""
     for other in ("None", *_other_values(setting, node)) if can_be_none else ():
         yield _combined_with(setting, node, f" if {name} else {other}", name, CHANGE)
     if setting.scopes.nature(node).is_number:
@@ -171,7 +175,7 @@ _SUBJECT = "a call that is missing"
 
 
 def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields calls and factors that like values get: `turn(k, at)` for `k` beside `turn(q, at)`."""
+    """Yields a value wrapped as a like value is elsewhere: `turn(k, at)`, beside `turn(q, at)`."""
     if not _is_target(setting, node):
         return
     parent, visible = setting.parent(node), setting.scopes.visible(node)
@@ -210,10 +214,10 @@ def _is_target(setting: Setting, node: ast.expr) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _operations(setting: Setting) -> Mapping[Scope, list[tuple[ast.expr, ast.expr]]]:
-    """Returns each function's calls and products that may make a tensor of a value, with that."""
+    """Returns, by function, calls and products that may give a tensor, each with one operand."""
     found: dict[Scope, list[tuple[ast.expr, ast.expr]]] = defaultdict(list)
     for node in setting.nodes:
-        # The result of a statement is not used.
+        # Nothing uses the result of a call that is a statement by itself.
         if isinstance(node, ast.Call | ast.BinOp) and not isinstance(
             setting.parent(node), ast.Expr
         ):

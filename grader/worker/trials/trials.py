@@ -25,6 +25,7 @@ from grader.worker.trials.memory import State, modules_below
 
 # Seconds of processor time for a call, and for applying an edit: an edited loop may never end.
 _CALL_SECONDS = 0.4
+# A larger answer is as good as none: many answers wait in memory.
 _MOST_NUMBERS = 1 << 14
 
 Function = Callable[..., object]
@@ -35,8 +36,8 @@ Answer = torch.Tensor | None
 class Trying:
     """Trials of edits of one submission's loaded functions.
 
-    Its modules are those of files below `root`, unless `modules` are given. `clock` returns
-    seconds.
+    Without `modules`, the submission's modules are those whose files are below `root`. `clock`
+    returns seconds.
     """
 
     def __init__(
@@ -59,10 +60,10 @@ class Trying:
         self._alarm = Alarm()
 
     def perform(self, trials: Trials) -> Outcomes:
-        """Returns the answers of edited programs that differ from those of the loaded program.
+        """Returns the answers of edited programs, and the lines that calls of the loaded one run.
 
-        An edit ends at a call whose answer must change if the answer does not, or is neither a
-        tensor nor a number. Edits that would begin too late are left out.
+        An edit is dropped at the first call whose answer must change, and does not or is missing.
+        Edits that would begin too late are left out. An edit that stays is only applied.
         """
         end = self._clock() + trials.seconds
         outcomes = Outcomes()
@@ -76,7 +77,7 @@ class Trying:
                 return outcomes
             follower = LineFollower(self._root)
             for call in trials.calls[: trials.follow]:
-                with follower:  # anew: an alarm that rings in a trace function ends the tracing
+                with follower:  # for each call: an alarm in a trace function ends the tracing
                     self._answer(call, ())
             outcomes.passed = follower.passed
             changing = trials.calls[: trials.to_change] if trials.edits else ()
@@ -97,6 +98,7 @@ class Trying:
         controls: Sequence[Answer],
         outcomes: Outcomes,
     ) -> None:
+        """Adds the answers of one edited program to the outcomes."""
         swaps = self._swaps_of(edit)
         if swaps is None:
             return
@@ -108,7 +110,7 @@ class Trying:
                 outcomes.add(number, place, answer)
 
     def _swaps_of(self, edit: Edit) -> Sequence[Swap] | None:
-        """Returns the swaps of an edit; None if impossible."""
+        """Returns the swaps that make an edit; None if the loaded program cannot be edited so."""
         try:
             return [swap for file, own in edit.items() for swap in self._swaps(file, own)]
         except CannotExchange:
@@ -126,9 +128,10 @@ class Trying:
             self._state.restore()
 
     def _answer(self, call: Call, swaps: Sequence[Swap]) -> Answer:
-        """Returns the program's answer to a call after some swaps; None if it cannot cross.
+        """Returns the program's answer to a call after some swaps, and restores the state.
 
-        Restores the state afterwards.
+        Returns None if the call raises or takes too long, or its answer is too large or cannot
+        cross.
         """
         function = self._adapters.get(call.adapter)
         if function is None:

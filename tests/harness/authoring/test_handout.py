@@ -376,7 +376,7 @@ def test_fixtures_are_outdated_if_freezing_would_change_them(tmp_path):
         freeze(file, frozen)
         assert outdated() == [
             "slips.json: text",
-            "test_old.safetensors is in one of them",
+            "test_old.safetensors: the file is left over",
             f"{file.name}: ['{next(iter(frozen.tests))}']['drawn'][0]",
         ]
         file.write_bytes(file.read_bytes()[:-1])

@@ -289,7 +289,7 @@ def test_missed_edits_and_stale_arguments_are_printed_before_the_counts():
         "6 edits: 1 caught, 3 equivalent, 1 argued away, 1 missed",
     ]
     assert [*difference(trials[0])] == ["solutions/a.py:4", "- a", "+ c", "- b", "+ d"]
-    assert trials[0].pairs == [("solutions/a.py", "a", "c"), ("solutions/a.py", "b", "d")]
+    assert trials[0].changes == [("solutions/a.py", "a", "c"), ("solutions/a.py", "b", "d")]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_an_anonymous_comparison_prints_numbers(out, tiny):
         store.set_people(dataclasses.replace(store.people, authors={"ann": (Author("Ann Ash"),)}))
     done = grader_here("alike", out, "--assignment", tiny, "--anonymous")
     assert done.returncode == 0, done.stderr
-    assert "names, ids and addresses of the class are numbers" in done.stderr
+    assert "names, ids and addresses of the class are replaced by numbers" in done.stderr
     numbers = Store.read(out).numbers()
     first = done.stdout.splitlines()[0].partition(" %  ")[2]
     assert {*first.split(" and ")} == {f"Submission {numbers[name]}" for name in ("ann", "bob")}

@@ -103,7 +103,7 @@ def test_an_anonymous_report_says_what_it_does_not_hide(tmp_path):
     """The pages have a folder of their own, unless one is named."""
     a_batch(tmp_path, scored("ann-ash", 4, 6), authors={"ann-ash": [Author("Ann Ash")]})
     done = grader_here("report", tmp_path, "--anonymous")
-    assert "stays as it is" in done.stderr
+    assert "are replaced by numbers" in done.stderr
     assert "ann" not in done.stdout.lower().replace(str(tmp_path).lower(), "")
     assert (tmp_path / "report-anonymous" / "index.html").exists()
     assert not (tmp_path / "report").exists()

@@ -104,7 +104,7 @@ def test_an_exception_of_a_name_is_explained_by_what_is_known(text, known, said)
 def test_a_local_name_without_a_value_may_be_another_one():
     """The sentence says what an assignment means."""
     said = sentence(NO_VALUE, "return y", suggestion="x")
-    assert said.startswith("y has no value here. A name that a function assigns is its own")
+    assert said.startswith("y has no value here. A name that a function assigns is local")
     assert said.endswith("Did you mean x?")
     assert "Did you mean" not in sentence(NO_VALUE, "return y")
 
@@ -134,7 +134,7 @@ def test_a_module_that_a_package_does_not_have_needs_no_other_words(name):
 def test_a_missing_file_is_looked_up_from_the_top():
     """Nothing is said of a path from the root of a machine, or of a file that a test made."""
     text = "FileNotFoundError: [Errno 2] No such file or directory: '{}'"
-    said = "There is no data/w.pt here: a path that begins with a name is looked up from the top"
+    said = "There is no data/w.pt here: a relative path starts at the top folder"
     assert sentence(text.format("data/w.pt")).startswith(said)
     assert {sentence(text.format(path)) for path in ("/home/w.pt", "…/out.pt")} == {None}
 

@@ -348,7 +348,7 @@ def test_a_missing_temporary_file_has_no_advice_on_relative_paths():
     """The worker's temporary folder is shown as `scratch/`, whatever path the program used."""
     missing = "[Errno 2] No such file or directory: '{}'"
     given = explanation_of(Raised("FileNotFoundError", missing.format("data/merges.txt")))
-    assert "looked up from the top" in given.sentence
+    assert "starts at the top folder" in given.sentence
     assert explanation_of(Raised("FileNotFoundError", missing.format("scratch/kept.json"))) is None
 
 

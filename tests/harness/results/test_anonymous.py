@@ -92,7 +92,7 @@ def test_an_anonymous_report_contains_no_name(tmp_path: Path):
         f'[[comment]]\nperson = "{name}"\ntext = "Well done, {author.name}"\n'
     )
     done = run_grader("report", folder, "--anonymous")
-    assert "stays as it is" in done.output
+    assert "are not replaced" in done.output
     report = folder / "report-anonymous"
     pages = [path for path in report.rglob("*") if path.is_file()]
     assert len(pages) == 41
