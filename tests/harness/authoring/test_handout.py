@@ -152,9 +152,9 @@ def test_a_failed_import_names_the_error_and_its_line(mine, pytest_in):
 def test_home_and_class_give_the_same_verdicts(mine, grader, pytest_in):
     """Code that is only partly right passes the same tests at home and in class."""
     shutil.copytree(ROOT / "examples" / "class" / "hugo-martin", mine, dirs_exist_ok=True)
-    printed = pytest_in(mine, "-rA", "-q")
-    line = re.compile(r"^(PASSED|FAILED) (tests/public/\S+\.py::.+?)(?: - .*)?$", re.MULTILINE)
-    at_home = {test: outcome for outcome, test in line.findall(printed)}
+    printed = pytest_in(mine, "-v")
+    line = re.compile(r"^(tests/public/\S+\.py::.+) (PASSED|FAILED)", re.MULTILINE)
+    at_home = dict(line.findall(printed))
     done = grader("run", ROOT / "examples" / "class" / "hugo-martin", "--format", "json")
     in_class = {
         test["id"]: "PASSED" if test["status"] == "passed" else "FAILED"
