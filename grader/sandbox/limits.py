@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 # Each second of the judge costs the submission this many seconds. The judge thus computes for at
 # most a quarter of the submission's limit, plus the one answer that exceeds it.
@@ -40,46 +39,72 @@ class Clock:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        # The kernel's numbers for the process, at the end of the last answer and by now.
-        self._before = self._now = 0.0, 0.0
-        self._measure()
+        self._its_statistics = _opened(f"/proc/{pid}/schedstat")
+        self._own_statistics = _opened("/proc/thread-self/schedstat")
+        # The kernel's last numbers for the process.
+        self._processor = self._delay = 0.0
+        self._processor, self._delay = self._measured()
         self.start()
 
     def start(self) -> None:
         """Starts the measurement."""
-        self._before = self._now
-        self._own_delay_before = _delayed("thread-self")
+        self._own_delay_before = _delayed(self._own_statistics)
         self._started = time.monotonic()
 
     def leave_out(self, seconds: float) -> None:
         """Leaves out seconds since the start in which this process was stopped."""
         self._started += seconds
 
+    def stop(self) -> Taken:
+        """Ends the measurement and returns the time taken since the start."""
+        taken = self.taken()
+        self._processor, self._delay = self._measured()
+        return taken
+
     def taken(self) -> Taken:
         """Returns the time taken from the start until now."""
-        self._measure()
         wall = time.monotonic() - self._started
-        pairs = zip(self._now, self._before, strict=True)
-        processor, delay = (max(now - before, 0.0) for now, before in pairs)
-        own_delay = _delayed("thread-self") - self._own_delay_before
-        return Taken(wall, processor, min(delay + own_delay, wall))
+        processor, delay = self._measured()
+        own_delay = _delayed(self._own_statistics) - self._own_delay_before
+        return Taken(
+            wall,
+            max(processor - self._processor, 0.0),
+            min(delay - self._delay + own_delay, wall),
+        )
 
-    def _measure(self) -> None:
-        """Notes the process's seconds on all processors, and those in which it waited for one.
+    def close(self) -> None:
+        """Closes the kernel's files that it reads."""
+        for descriptor in (self._its_statistics, self._own_statistics):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._its_statistics = self._own_statistics = -1
+
+    def _measured(self) -> tuple[float, float]:
+        """Returns the process's seconds on all processors, and those in which it waited for one.
 
         The processor time comes from the process's clock in the kernel (clock_getcpuclockid(3)). If
-        the process has ended, the last known times remain.
+        the process has ended, the last known times are returned.
         """
         if sys.platform == "linux":
-            with contextlib.suppress(OSError):
-                own_clock = (~self._pid << 3) | 2
-                self._now = time.clock_gettime(own_clock), _delayed(str(self._pid))
+            try:
+                return time.clock_gettime((~self._pid << 3) | 2), _delayed(self._its_statistics)
+            except OSError:
+                return self._processor, self._delay
+        return 0.0, 0.0
 
 
-def _delayed(process: str) -> float:
+def _opened(file: str) -> int:
+    """Returns a descriptor for reading; -1 where there is no such file."""
+    try:
+        return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _delayed(descriptor: int) -> float:
     """Returns the seconds in which a thread was ready and had no processor; 0 if unknown."""
     try:
-        return int(Path("/proc", process, "schedstat").read_bytes().split()[1]) / 1e9
+        return int(os.pread(descriptor, 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
 

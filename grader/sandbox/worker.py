@@ -315,6 +315,7 @@ class Worker:
     def end(self) -> None:
         """Kills the worker and everything that it started, and removes the files that it wrote."""
         self._exchange.close()
+        self._clock.close()
         try:
             self._server.end_workers()
         finally:
@@ -362,7 +363,7 @@ class Worker:
         except (EOFError, ConnectionError):
             raise self._ended(doing) from None
         finally:
-            self.taken = self._clock.taken()
+            self.taken = self._clock.stop()
 
     def _look(self, patience: Patience) -> None:
         """Checks time and usage every 20 ms, however busy the channel and the output are.

@@ -87,9 +87,9 @@ class Kernel:
             raise ProcessLookupError
         return self.processor
 
-    def delayed(self, process: str) -> float:
-        """Returns the time in which the watched process or the judge waited."""
-        return self.delays[process == "thread-self"]
+    def delayed(self, descriptor: int) -> float:
+        """Returns the time in which the watched process (0) or the judge (1) waited."""
+        return self.delays[descriptor]
 
     def go_on(
         self, wall: float, processor: float, waiting: float = 0.0, of_judge: float = 0.0
@@ -106,6 +106,8 @@ def kernel(monkeypatch) -> Kernel:
     own = Kernel()
     monkeypatch.setattr(limits, "time", own)
     monkeypatch.setattr(limits, "_delayed", own.delayed)
+    descriptors = iter([0, 1])
+    monkeypatch.setattr(limits, "_opened", lambda _file: next(descriptors))
     return own
 
 
@@ -117,15 +119,15 @@ def test_a_clock_measures_from_its_start(kernel):
     """Both the worker and its judge may wait for a processor."""
     clock = Clock(7)
     kernel.go_on(3.0, 1.0, 1.0, 1.0)
-    clock.taken()
+    clock.stop()
     clock.start()
     kernel.go_on(0.2, 0.15, 0.03, 0.01)
     assert rounded(clock.taken()) == (0.2, 0.15, 0.04)
     kernel.go_on(0.2, 0.05, 5.0)
-    assert rounded(clock.taken()) == (0.4, 0.2, 0.4)
+    assert rounded(clock.stop()) == (0.4, 0.2, 0.4)
     clock.start()
     kernel.go_on(0.1, 0.1)
-    assert rounded(clock.taken()) == (0.1, 0.1, 0.0)
+    assert rounded(clock.stop()) == (0.1, 0.1, 0.0)
 
 
 def test_a_clock_leaves_out_the_time_in_which_the_judge_was_stopped(kernel):
@@ -134,7 +136,7 @@ def test_a_clock_leaves_out_the_time_in_which_the_judge_was_stopped(kernel):
     kernel.go_on(30.0, 0.3)
     clock.leave_out(29.5)
     assert rounded(clock.taken()) == (0.5, 0.3, 0.0)
-    assert rounded(clock.taken()) == (0.5, 0.3, 0.0)
+    assert rounded(clock.stop()) == (0.5, 0.3, 0.0)
 
 
 def test_the_time_of_short_answers_is_not_counted_twice(kernel):
@@ -143,20 +145,20 @@ def test_the_time_of_short_answers_is_not_counted_twice(kernel):
     for _ in range(2):
         clock.start()
         kernel.go_on(0.02, 0.02)
-        assert rounded(clock.taken()) == (0.02, 0.02, 0.0)
+        assert rounded(clock.stop()) == (0.02, 0.02, 0.0)
     clock.start()
     kernel.go_on(0.1, 0.08)
     assert rounded(clock.taken()) == (0.1, 0.08, 0.0)
-    assert rounded(clock.taken()) == (0.1, 0.08, 0.0)
+    assert rounded(clock.stop()) == (0.1, 0.08, 0.0)
     clock.start()
     kernel.go_on(0.1, 0.03)
-    assert rounded(clock.taken()) == (0.1, 0.03, 0.0)
+    assert rounded(clock.stop()) == (0.1, 0.03, 0.0)
     clock.start()
     kernel.go_on(0.04, 0.0)
-    clock.taken()
+    clock.stop()
     clock.start()
     kernel.go_on(0.06, 0.01)
-    assert rounded(clock.taken()) == (0.06, 0.01, 0.0)
+    assert rounded(clock.stop()) == (0.06, 0.01, 0.0)
 
 
 def test_a_process_that_has_ended_keeps_its_last_times(kernel):
@@ -164,15 +166,31 @@ def test_a_process_that_has_ended_keeps_its_last_times(kernel):
     kernel.has_ended = True
     clock.start()
     kernel.go_on(0.2, 0.1, 0.1, 0.05)
-    assert rounded(clock.taken()) == (0.2, 0.0, 0.05)
+    assert rounded(clock.stop()) == (0.2, 0.0, 0.05)
+
+
+def test_a_clock_reads_the_kernels_files_until_it_is_closed():
+    clock = Clock(os.getpid())
+    assert clock._processor > 0
+    descriptors = clock._its_statistics, clock._own_statistics
+    assert all(limits._delayed(one) >= 0 for one in descriptors)
+    clock.close()
+    assert (clock._its_statistics, clock._own_statistics) == (-1, -1)
+    clock.close()
+    for one in descriptors:
+        with pytest.raises(OSError, match="Bad file"):
+            os.fstat(one)
+    assert limits._opened("/proc/absent") == -1
 
 
 def test_the_waiting_time_of_a_thread_is_the_second_number(tmp_path):
     """The kernel tells nanoseconds."""
-    assert limits._delayed(str(tmp_path)) == 0.0
     for text, seconds in (("5 2500000000 7\n", 2.5), ("5\n", 0.0), ("a b\n", 0.0), ("", 0.0)):
         (tmp_path / "schedstat").write_text(text)
-        assert limits._delayed(str(tmp_path)) == seconds
+        descriptor = limits._opened(str(tmp_path / "schedstat"))
+        assert limits._delayed(descriptor) == seconds
+        os.close(descriptor)
+    assert limits._delayed(-1) == 0.0
 
 
 # --- Memory and threads --------------------------------------------------------------------------
