@@ -7,6 +7,10 @@ import sys
 import time
 from dataclasses import dataclass
 
+# Seconds. Shorter times are not worth asking the kernel about.
+_SHORT = 0.05
+
+
 # Each second of the judge costs the submission this many seconds. The judge thus computes for at
 # most a quarter of the submission's limit, plus the one answer that exceeds it.
 PRICE_OF_JUDGE = 4.0
@@ -41,8 +45,8 @@ class Clock:
         self._pid = pid
         self._its_statistics = _opened(f"/proc/{pid}/schedstat")
         self._own_statistics = _opened("/proc/thread-self/schedstat")
-        # The kernel's last numbers for the process.
-        self._processor = self._delay = 0.0
+        # The kernel's last numbers for the process, and the time of short answers since then.
+        self._processor = self._delay = self._unmeasured = 0.0
         self._processor, self._delay = self._measured()
         self.start()
 
@@ -58,17 +62,23 @@ class Clock:
     def stop(self) -> Taken:
         """Ends the measurement and returns the time taken since the start."""
         taken = self.taken()
-        self._processor, self._delay = self._measured()
+        if taken.wall < _SHORT:
+            self._unmeasured += taken.wall
+        else:
+            self._processor, self._delay = self._measured()
+            self._unmeasured = 0.0
         return taken
 
     def taken(self) -> Taken:
         """Returns the time taken from the start until now."""
         wall = time.monotonic() - self._started
+        if wall < _SHORT:
+            return Taken(wall, wall)
         processor, delay = self._measured()
         own_delay = _delayed(self._own_statistics) - self._own_delay_before
         return Taken(
             wall,
-            max(processor - self._processor, 0.0),
+            max(processor - self._processor - self._unmeasured, 0.0),
             min(delay - self._delay + own_delay, wall),
         )
 
