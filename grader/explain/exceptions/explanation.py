@@ -31,6 +31,10 @@ def explanation_of(raised: Raised) -> Explanation | None:
     return None
 
 
+# Python 2 code. `except A, B:` with two names of classes is Python 3.14 instead.
+_PYTHON_2 = re.compile(
+    r"^except\s+(?:\([\w., ]+\)|[\w.]+)\s*,\s*[a-z_]\w*\s*:|^raise\s+\w+\s*,\s*[\"'\w]"
+)
 # A definition or an alias with type parameters, which are short: a longer name may be a slip.
 _TYPE_PARAMETERS = re.compile(
     r"^(?:(?:async\s+)?def|class)\s+\w+\s*\[\s*\*{0,2}[A-Z]\w?\s*[\],:]|^type\s+\w+\s*(?:\[.*\])?\s*="
@@ -58,6 +62,8 @@ def needed_python(raised: Raised) -> str:
     if raised.kind != "SyntaxError":
         match = _IMPORT.search(message)
         needed = _NEWER.get((match[2], match[1])) if match else None
+    elif _PYTHON_2.search(source):
+        return "Python 2"
     elif (
         _TYPE_PARAMETERS.search(source)
         or (message.startswith("f-string") and _SAME_QUOTES.search(source))

@@ -23,6 +23,11 @@ NEWER = {
     "class Cache[K: str, *Vs]:": "Python 3.12 or newer",
     "type Pair[T] = tuple[T, T]": "Python 3.12 or newer",
 }
+PYTHON_2 = [
+    "except ValueError, e:",
+    "except (ValueError, TypeError), error:",
+    'raise ValueError, "no"',
+]
 WRONG_ANYWHERE = [
     'f"{x"',
     'f"{x["a"]"',
@@ -56,6 +61,12 @@ def version_for(source: str) -> str:
 def test_syntax_of_a_newer_python_names_its_version(source):
     """The f-string, the definition or the alias tells it."""
     assert version_for(source) == NEWER[source]
+
+
+@pytest.mark.parametrize("source", PYTHON_2)
+def test_python_2_syntax_is_recognised(source):
+    """No Python 3 accepts a comma between an exception and a variable."""
+    assert version_for(source) == "Python 2"
 
 
 @pytest.mark.parametrize("source", WRONG_ANYWHERE)
