@@ -92,7 +92,7 @@ def edit_of(program: Program, draft: Draft, pieces: tuple[Replacement, ...]) -> 
     lines = tuple(sorted(_lines(program, pieces)))
     line = program.line(draft.at)
     subject = BRANCH if _decides(program, draft.node) else draft.subject
-    in_function = any(isinstance(one, Function) for one in (draft.node, program.scope(draft.node)))
+    in_function = isinstance(program.scope(draft.node), Function)
     return Edit(draft.kind, line, lines, draft.cost, pieces, subject, in_function)
 
 

@@ -69,9 +69,6 @@ def _edits(setting: Setting, slips: Slips, lines: Collection[int] | None) -> lis
         if len(edits) > _MOST:
             break
         edits += _of_statement(setting, check, slips, statement)
-    if own is not None:
-        own |= {line for one in given for line in _head(one.node)}
-        edits = [edit for edit in edits if own.issuperset(edit.lines)]
     return sorted(edits, key=lambda edit: (edit.cost, edit.line, edit.kind, edit.replacements))
 
 
@@ -310,7 +307,6 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Assign: (
         statements.assignments,
         statements.names_exchanged,
-        statements.targets_exchanged,
     ),
     ast.Expr: (statements.results,),
     ast.Return: (statements.names_exchanged,),

@@ -1,4 +1,4 @@
-"""Rewrite rules for statements: repeated for another variable, with names or targets exchanged."""
+"""Rewrite rules for statements: repeated for another variable, with two names exchanged."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, instead
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
 _MOST = 3
-_LONGEST = 4000  # characters of a block in which targets are exchanged
 
 
 def results(setting: Setting, node: ast.Expr) -> Iterator[Draft]:
@@ -79,28 +78,6 @@ def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
                 cost = SLIP if len(pieces) == 2 else CHANGE
                 at = pieces[0].start
                 yield Draft("names", min(cost, WRAP), subject, node, tuple(pieces), at)
-
-
-def targets_exchanged(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
-    """Yields the targets of two consecutive assignments exchanged: `cos` and `sin`, two slices."""
-    home = setting.home(node)
-    block = getattr(home.parent, home.field)
-    match block[block.index(node) :][:2]:
-        case [ast.Assign(targets=[first]), ast.Assign(targets=[second])]:
-            one, other = setting.text(first), setting.text(second)
-        case _:
-            return
-    match first, second:
-        case ast.Subscript(value=whole), ast.Subscript(value=its):
-            is_same = setting.text(whole) == setting.text(its)
-        case _:
-            is_same = False
-    # The whole block is parsed for each pair.
-    is_short = isinstance(home.parent, ast.stmt) and len(setting.text(home.parent)) <= _LONGEST
-    if is_short and one != other and (is_same or setting.scopes.names(node).kin(one, other) == 2):
-        pieces = instead(setting, first, other), instead(setting, second, one)
-        subject = f"the use of `{one}` and `{other}`"
-        yield Draft("names", CHANGE, subject, home.parent, pieces, pieces[0].start)
 
 
 def _uses(setting: Setting, nodes: Iterable[ast.expr]) -> set[tuple[str, int]]:
