@@ -66,7 +66,12 @@ TRIALS = (
     ProbeTrial("scratch", "write into its scratch folder", "run_write_scratch", wanted=True),
     *_each("processes", fork="start a process", execute="execute a program"),
     *_each("network", internet="open an internet socket", unix="open a local socket"),
-    *_each("syscalls", signal_parent="signal its parent"),
+    # Users already keep a process from another's signals; only the filter refuses a watch.
+    *_each(
+        "syscalls",
+        signal_parent="signal its parent",
+        watch="watch a shared folder (inotify)",
+    ),
     *_each("identity", environment="find the user's environment", privileges="become another user"),
     *_each(
         "namespaces", needs="files", size_of_a_file_elsewhere="ask the size of a file elsewhere"

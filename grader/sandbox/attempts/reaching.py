@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import socket
 import subprocess
@@ -10,6 +11,10 @@ import tempfile
 from pathlib import Path
 
 import torch
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+SHARED = Path(os.__file__)
+_ALL_EVENTS, _NONBLOCK = 0xFFF, 0o4000
 
 
 def run_add(x: torch.Tensor) -> torch.Tensor:
@@ -61,6 +66,16 @@ def run_unix() -> bool:
 def run_signal_parent() -> bool:
     os.kill(os.getppid(), 0)
     return True
+
+
+def run_watch() -> bool:
+    """Watches shared folders, and the folder that holds its own, with inotify(7)."""
+    watch = LIBC.inotify_init1(_NONBLOCK)
+    for folder in (SHARED.parent, Path(tempfile.gettempdir()).parent, Path.cwd().parent):
+        LIBC.inotify_add_watch(watch, os.fsencode(folder), _ALL_EVENTS)
+    SHARED.read_bytes()
+    list(Path().iterdir())
+    return watch >= 0 and len(os.read(watch, 4096)) > 0
 
 
 def run_environment() -> bool:

@@ -84,7 +84,7 @@ def folder(monkeypatch, modules) -> Iterator[Path]:
         (place / "shared" / "module.py").write_text("x = 1")
         os.utime(place / "shared" / "module.py", (0, 0))
         shared = place / "shared" / "module.py"
-        monkeypatch.setattr(modules["reaching_otherwise"], "SHARED", shared)
+        monkeypatch.setattr(modules["reaching"], "SHARED", shared)
         monkeypatch.setattr(modules["taking"], "_SECONDS_HELD", 0)
         own = str(place / "submission" / "reaching.py")
         monkeypatch.setattr(modules["reaching"], "__file__", own)

@@ -78,7 +78,6 @@ VARIANTS = (
         lease="lease a file that workers share",
         see_locks="see what another worker locks",
         trace_parent="trace its parent",
-        watch="watch a shared folder (inotify)",
     ),
     *reach("namespaces", "files", place_of_a_file_elsewhere="ask if a file is there elsewhere"),
     *take(

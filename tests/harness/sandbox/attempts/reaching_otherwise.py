@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-SHARED = Path(os.__file__)
-_ALL_EVENTS, _NONBLOCK = 0xFFF, 0o4000
+from . import reaching
+from .reaching import LIBC
+
 _ATTACH = 16
 _ACCESSED = 0x80000000 | 0x1
 _HIGH_BIT = 1 << 32
@@ -36,16 +36,6 @@ def run_write_where_it_runs() -> bool:
 
 def run_trace_parent() -> bool:
     return bool(LIBC.ptrace(_ATTACH, os.getppid(), 0, 0) == 0)
-
-
-def run_watch() -> bool:
-    """Watches shared folders, and the folder that holds its own, with inotify(7)."""
-    watch = LIBC.inotify_init1(_NONBLOCK)
-    for folder in (SHARED.parent, Path(tempfile.gettempdir()).parent, Path.cwd().parent):
-        LIBC.inotify_add_watch(watch, os.fsencode(folder), _ALL_EVENTS)
-    SHARED.read_bytes()
-    list(Path().iterdir())
-    return watch >= 0 and len(os.read(watch, 4096)) > 0
 
 
 def run_change_mode() -> bool:
@@ -65,16 +55,16 @@ def run_notify() -> bool:
     """Asks for a signal when a file of a shared folder is read (dnotify, the older way)."""
     told: list[int] = []
     signal.signal(signal.SIGIO, lambda number, _: told.append(number))
-    folder = os.open(SHARED.parent, os.O_RDONLY)
+    folder = os.open(reaching.SHARED.parent, os.O_RDONLY)
     fcntl.fcntl(folder, fcntl.F_NOTIFY, _ACCESSED)
-    SHARED.read_bytes()
+    reaching.SHARED.read_bytes()
     time.sleep(0.1)
     return bool(told)
 
 
 def run_hold_locks() -> bool:
     """Locks a file that all workers read, in each way that is not refused."""
-    file = os.open(SHARED, os.O_RDONLY)  # stays open until the process ends
+    file = os.open(reaching.SHARED, os.O_RDONLY)  # stays open until the process ends
     for lock in (
         lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB),
         lambda: fcntl.fcntl(file, fcntl.F_SETLK, _lock(fcntl.F_RDLCK)),
@@ -86,7 +76,7 @@ def run_hold_locks() -> bool:
 
 
 def run_see_locks() -> bool:
-    file = os.open(SHARED, os.O_RDONLY)
+    file = os.open(reaching.SHARED, os.O_RDONLY)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -98,7 +88,7 @@ def run_see_locks() -> bool:
 
 def run_lease() -> bool:
     """Takes a lease, which reports when another process opens the file; only its owner may."""
-    fcntl.fcntl(os.open(SHARED, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    fcntl.fcntl(os.open(reaching.SHARED, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
     return True
 
 
