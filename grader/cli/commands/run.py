@@ -138,7 +138,7 @@ def run(
 def _text(form: str, grade: Grade, assignment: str, display: Display) -> str:
     from rich.console import Console
 
-    from grader.reports.export.formats import junit_xml
+    from grader.reports.export.junit import junit_xml
     from grader.reports.single import credited, print_grade
 
     as_json: dict[str, Callable[[], dict[str, Any]]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from grader.core.submission import Author
 from grader.core.verdict import Diagnosis, Grade, GradeStatus, Status, Where
-from grader.reports.export.formats import junit_xml
+from grader.reports.export.junit import junit_xml
 from grader.results.decisions.opening import open_settling
 from tests.harness.export_fixtures import (
     AWKWARD,
