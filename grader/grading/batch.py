@@ -288,37 +288,24 @@ def explain_each(
 ) -> Iterator[Explained]:
     """Yields the words for all tasks, after storing them.
 
-    Submissions that are equal to the last byte and the last verdict are explained once. Words for
-    content that changed since it was graded are dropped.
+    Words for content that changed since it was graded are dropped.
     """
-    alike: dict[bytes, list[ExplanationTask]] = {}
-    for task in tasks:
-        grade = task.grade()
-        task = replace(task, verdicts=_digest([(one.id, one.status) for one in grade.tests]))
-        alike.setdefault(_content(grade), []).append(task)
-    same = {own[0].entry.name: own for own in alike.values()}
-    firsts = [own[0] for own in alike.values()]
     hashes = store.submission_hashes()
-    for explained in pool.explain(firsts) if firsts else ():
-        first = explained.task.entry
-        if fingerprint(first) != hashes[first.name]:
+    told = [replace(task, verdicts=_verdicts(task.grade())) for task in tasks]
+    for explained in pool.explain(told) if told else ():
+        entry = explained.task.entry
+        if fingerprint(entry) != hashes[entry.name]:
             explained = replace(explained, words=Words(missing=_CHANGED))
-        for one in same[first.name]:
-            if explained.words.missing == _CHANGED:
-                store.set_unexplained(one.entry.name, _CHANGED)
-            else:
-                store.add_words(one.entry.name, explained.words)
-            yield replace(explained, task=one)
+            store.set_unexplained(entry.name, _CHANGED)
+        else:
+            store.add_words(entry.name, explained.words)
+        yield explained
 
 
-def _content(grade: Grade) -> bytes:
-    """Returns a hash of all that determines the words for a grade."""
-    verdicts = [(test.id, test.status, test.message) for test in grade.tests]
-    return _digest([grade.submission_hash, grade.status, grade.message, verdicts])
-
-
-def _digest(content: Sequence[object]) -> bytes:
-    return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).digest()
+def _verdicts(grade: Grade) -> bytes:
+    """Returns a hash of how a grade's tests ended."""
+    ended = [(one.id, one.status) for one in grade.tests]
+    return hashlib.sha256(repr(ended).encode("utf-8", "surrogatepass")).digest()
 
 
 class MissingExplanations:

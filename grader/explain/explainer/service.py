@@ -22,6 +22,7 @@ from grader.explain.answers import InFull
 from grader.explain.deadline import Deadline
 from grader.explain.excerpts import excerpts
 from grader.explain.explainer.explainer import Explainer
+from grader.explain.explainer.explanation_cache import ExplanationCache, digest_below
 from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.mistakes import KnownMistakes
@@ -59,6 +60,7 @@ class ExplainerService:
         self._slips = slips
         self._settings = settings
         self._explainer = Explainer(suite, mistakes)
+        self._cache = ExplanationCache()
         self._preparation = SubmissionPreparation(
             assignment, settings.adapters, servers, intake, scratch, InFull()
         )
@@ -91,6 +93,7 @@ class ExplainerService:
         except MemoryError:
             # Remembered answers of other submissions may fill the memory: forget them all.
             self._explainer = Explainer(self._suite, self._mistakes)
+            self._cache = ExplanationCache()
             yield replace(words, missing="its explanation needs more memory than an explainer has")
         except Exception as problem:
             why = f"the explainer failed on it ({type(problem).__name__})"
@@ -116,18 +119,27 @@ class ExplainerService:
         if not any(status in (*REPEATED, *LOST) for status in statuses.values()):
             yield Words()
             return
+        code = digest_below(submission.root)
+        imported = replace(submission, name="", root=Path(), notes=())
+        verdicts = (imported, tuple(statuses.items()), tuple(job["lost"].items()))
+        known = None if code is None else self._cache.words(verdicts, code)
+        if known is not None:
+            yield _completed(known, submission.root, remarks)
+            return
         losses = LostTests(session, submission.root)
         problem = session.open()
         if problem is not None:
             yield self._of_import(submission.root, job, statuses, problem, losses.line())
             return
         contract = self._suite.assignment.root / "adapters.py"
-        workshop = RepairWorkshop(session, submission, self._slips, contract)
+        words, workshop = Words(), RepairWorkshop(session, submission, self._slips, contract)
         for found in self._explainer.explain(
             session.ask, statuses, deadline, job["lost"], workshop, losses
         ):
             words = replace(found, evidence=replace(found.evidence, printed=session.printed))
             yield _completed(words, submission.root, remarks)
+        if code is not None and not deadline.passed:
+            self._cache.learn(verdicts, code, words)
 
     def _of_import(
         self,
