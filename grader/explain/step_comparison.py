@@ -15,7 +15,7 @@ import torch
 from grader.core.evidence import StepSeen, StepWalk
 from grader.core.text import enumerated
 from grader.core.verdict import TELLING_ASPECTS, Aspect
-from grader.core.wire.calls import Answer, Call, Record
+from grader.core.wire.calls import Answer, Call, Record, Reply
 from grader.core.wire.records import Line
 from grader.explain.deadline import NEVER, Deadline, TooLate
 from grader.explain.layouts import (
@@ -57,7 +57,7 @@ _MOST_STRANGE = 6
 # The most steps that a message lists.
 _NAMED = 6
 
-Ask = Callable[[Call], Answer]
+Ask = Callable[[Call], Reply]
 # The likeness of a value to a step, and the value's shape.
 _Found = tuple[Likeness, tuple[int, ...]]
 
@@ -287,7 +287,7 @@ def _compared(
 
 def _recorded(ask: Ask, observation: Observation) -> Answer:
     try:
-        return ask(dataclasses.replace(observation.call, record=True, frame=None))
+        return ask(dataclasses.replace(observation.call, record=True, frame=None)).opened()
     except StudentFault:
         return Answer()
 

@@ -56,7 +56,8 @@ def require_device(server: ForkServer, scratch: Path, device: str) -> None:
 def _tried(server: ForkServer, scratch: Path, device: str) -> str:
     """Returns why a worker could not compute on the device; an empty text if it could."""
     with confined_worker(server, scratch, Allowance(_MEMORY, device=device)) as worker:
-        answer = worker.ask(Call("run_add", {"x": torch.ones(2)}, device=device), _PATIENCE)
+        call = Call("run_add", {"x": torch.ones(2)}, device=device)
+        answer = worker.ask(call, _PATIENCE).opened()
     if answer.raised is not None:
         return f"{answer.raised.kind}: {answer.raised.message}"
     is_right = isinstance(answer.value, torch.Tensor) and answer.value.tolist() == [2.0, 2.0]

@@ -161,7 +161,7 @@ def attempted(
         arguments = {} if trial.most is None else {"most": trial.most}
         stopped = False
         try:
-            answer = worker.ask(Call(trial.adapter, arguments), trial.patience)
+            answer = worker.ask(Call(trial.adapter, arguments), trial.patience).opened()
             detail = f"{answer.raised.kind}: {answer.raised.message}" if answer.raised else ""
             succeeded = answer.raised is None and answer.value is True
         except WorkerLost as lost:

@@ -18,7 +18,7 @@ from grader.core.names import CPU
 from grader.core.processes import Allowance
 from grader.core.submission import Submission
 from grader.core.verdict import Status
-from grader.core.wire.calls import Answer, Call, Raised
+from grader.core.wire.calls import Answer, Call, Raised, Reply, SealedAnswer
 from grader.core.wire.trials import Outcomes, Trials
 from grader.core.wire.values import Value
 from grader.sandbox.claims import Uses, redacted, with_what_was_not_run, without_places
@@ -71,7 +71,7 @@ class TrialWorker:
         """
         patience = Patience(self._spare, WALL_FACTOR * self._spare)
         try:
-            return self._worker.ask(call, patience)
+            return self._worker.ask(call, patience).opened()
         except WorkerLost as lost:
             raise StudentFault(lost.status, lost.message) from None
         finally:
@@ -138,11 +138,14 @@ class Session:
             self._running_worker()
         return self.problem
 
-    def ask(self, call: Call, seconds: float = math.inf) -> Answer:
+    def ask(
+        self, call: Call, seconds: float = math.inf, familiar: set[bytes] | None = None
+    ) -> Reply:
         """Returns the submission's answer to a call; a script may take two workers.
 
         `seconds` lowers the time limit of the call. If a script hands on a file between two
-        processes, a new worker runs the second part.
+        processes, a new worker runs the second part. The answer is sealed if its digest is
+        `familiar`; the digest of another value becomes so.
 
         Raises:
             StudentFault: if there is no answer.
@@ -151,17 +154,17 @@ class Session:
         parts = in_two_processes(call)
         if parts is None:
             self._handed_on = None
-            return self._ask(call, seconds)
+            return self._ask(call, seconds, familiar)
         if self._handed_on is None or not parts.follows(self._handed_on[0]):
             self._handed_on = None
-            answer = self._ask(parts.first, seconds)
+            answer = self._ask(parts.first, seconds).opened()
             if answer.raised is not None:
                 return answer
             self._handed_on = parts, answer.value
             self.close()
-        return self._ask(parts.second(self._handed_on[1]), seconds)
+        return self._ask(parts.second(self._handed_on[1]), seconds, familiar)
 
-    def _ask(self, call: Call, seconds: float) -> Answer:
+    def _ask(self, call: Call, seconds: float, familiar: set[bytes] | None = None) -> Reply:
         self.stack_dump = ""
         if call.adapter in self._closed:
             raise self._closed[call.adapter].again()
@@ -174,9 +177,13 @@ class Session:
         seconds = min(seconds, share * limits.call_seconds)
         patience, whole = self._patience(seconds, share * limits.call_wall)
         try:
-            answer = worker.ask(call, patience)
+            answer = worker.ask(call, patience, familiar or ())
+            if isinstance(answer, SealedAnswer):
+                return answer
             self.uses.note_call(call.adapter, answer.uses)
             if answer.raised is None:
+                if familiar is not None and answer.digest is not None and not answer.uses:
+                    familiar.add(answer.digest)
                 return answer
             raised = self._redact(answer.raised, worker, asked=True)
             fault = self.environment.fault(raised)
@@ -187,7 +194,7 @@ class Session:
         except WorkerLost as lost:
             if self._may_ask_again(lost):
                 self.close()
-                return self._ask(call, seconds)
+                return self._ask(call, seconds, familiar)
             self.stack_dump = self._stack_dump_of(lost, worker)
             fault = self._fault(lost, whole, worker, hurried=share < 1)
             self._lose(call.adapter, fault)

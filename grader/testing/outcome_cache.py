@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from grader.core.verdict import Status
-from grader.core.wire.calls import Answer, Call, CallEncoder, encode_call
+from grader.core.wire.calls import Answer, Call, CallEncoder, Reply, encode_call
 from grader.core.wire.records import BadFrame
 from grader.testing.outcome import StudentFault
 
 Outcome = TypeVar("Outcome")
-Ask = Callable[[Call], Answer]
+Ask = Callable[[Call], Reply]
 Digests = tuple[bytes, ...]
 # Bytes of answers to one test; honest submissions need thousands.
 MOST_HELD = 32 << 20
@@ -26,7 +26,7 @@ class AnsweredCall:
     """A call to a submission with its answer, or with the fault that took the answer's place."""
 
     call: Call
-    answer: Answer | StudentFault
+    answer: Reply | StudentFault
 
 
 class CallReplay:
@@ -59,7 +59,7 @@ class CallReplay:
         self.asked.append(AnsweredCall(call, known.answer))
         if isinstance(known.answer, StudentFault):
             raise known.answer
-        return known.answer
+        return known.answer.opened()
 
     def _is_for(self, expected: Call, wanted: Call) -> bool:
         """Returns whether two calls, and those before them, are equal to the last bit."""

@@ -244,6 +244,30 @@ class Answer:
     digest: bytes | None = None
     size: int = 0
 
+    def opened(self) -> Answer:
+        """Returns this answer, as a `SealedAnswer` returns the one that it holds."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class SealedAnswer:
+    """An answer with a familiar digest, which is not decoded until it is needed."""
+
+    frame: Received
+    digest: bytes
+
+    @property
+    def size(self) -> int:
+        """Returns the approximate number of bytes of the answer."""
+        return self.frame.size
+
+    def opened(self) -> Answer:
+        """Returns the answer; its frame is equal to one that was decoded before."""
+        return decode_answer(self.frame)
+
+
+Reply = Answer | SealedAnswer
+
 
 def encode_call(call: Call, known: int = 0) -> bytes:
     """Returns the frame that asks a worker for a call of which it knows `known` steps."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,8 @@ from grader.testing.suite import Suite
 
 # The calls of the first submission draw the cases and compute the references.
 _SUBMISSIONS_THAT_LEAVE_MUCH = 2
+# Digests of answers; a class whose answers differ at random forgets them all.
+_MOST_FAMILIAR = 1 << 16
 # On a busy machine, a call may take this many times its seconds.
 _NET = 3
 
@@ -70,6 +73,8 @@ class JudgeService:
             assignment, settings.adapters, servers, intake, scratch, Plainly()
         )
         self._graded = 0
+        # Digests of answers without exceptions and forbidden uses.
+        self._familiar: set[bytes] = set()
 
     def prepare(self) -> None:
         """Warms up before the first submission.
@@ -94,6 +99,8 @@ class JudgeService:
             gc.collect()
             gc.freeze()
         self._graded += 1
+        if len(self._familiar) > _MOST_FAMILIAR:
+            self._familiar.clear()
         started = time.monotonic()
         task = Task.from_json(job)
         grade = replace(task.ungraded(self._settings, None), max_score=self._suite.max_score)
@@ -152,7 +159,8 @@ class JudgeService:
             grade = self._unexamined(blank, status, problem.status, problem.message)
             grade = replace(grade, notes=_skip_notes(session.not_run))
             return self._observed(grade, session)
-        judged = self._judge.grade(session.ask, charge=session.charge)
+        ask = functools.partial(session.ask, familiar=self._familiar)
+        judged = self._judge.grade(ask, charge=session.charge)
         tests = tuple(self._told(judged, follow))
         if environment.leaves_nothing_of(tests):
             why = environment.absence
@@ -165,7 +173,7 @@ class JudgeService:
                 return replace(grade, message=test.message, tests=tests)
         uses = session.uses
         tests = applied(tests, uses, assignment.forbidden)
-        found, costs = self._judge.carried(tests, session.ask), assignment.forbidden
+        found, costs = self._judge.carried(tests, ask), assignment.forbidden
         carried = carried_points(tests, found, uses, costs, assignment.carry_over)
         notes = (*map(_cell_note, session.cell_errors), *_skip_notes(session.not_run))
         grade = replace(grade, tests=tests, notes=notes, carried=carried)

@@ -121,7 +121,7 @@ class Variants:
         if isinstance(asked.answer, StudentFault) or not (call.is_plain or call.wrt):
             return False
         answer = self._performing(way)
-        got, own, exact = asked.answer, answer(call), answer(call_in_float64(call))
+        got, own, exact = asked.answer.opened(), answer(call), answer(call_in_float64(call))
         if own.raised is not None or exact.raised is not None:
             return False
         pairs = [(got.value, exact.value)]
@@ -139,7 +139,7 @@ def tells(asked: AnsweredCall) -> bool:
     """Returns whether there is an answer, more than half of it finite numbers."""
     if isinstance(asked.answer, StudentFault):
         return False
-    answer = asked.answer
+    answer = asked.answer.opened()
     values = [as_tensor(value) for value in (answer.value, *answer.gradients.values())]
     return answer.raised is None and all(
         2 * int(value.isfinite().sum()) > value.numel() for value in values

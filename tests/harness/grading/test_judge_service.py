@@ -94,7 +94,7 @@ class Session(Answers):
     def open(self) -> StudentFault | None:
         return self.problem
 
-    def ask(self, call: Call) -> Answer:
+    def ask(self, call: Call, familiar: set[bytes]) -> Answer:  # noqa: ARG002
         return self(call)
 
     def charge(self, seconds: float) -> None:
@@ -249,10 +249,10 @@ def test_a_test_that_was_not_graded_leaves_the_submission_not_graded(graded):
     lost = StudentFault(Status.NOT_GRADED, "this machine has no room")
 
     class Lost(Session):
-        def ask(self, call: Any) -> Any:
+        def ask(self, call: Any, familiar: Any) -> Any:
             if call.adapter == "run_count":
                 raise lost
-            return super().ask(call)
+            return super().ask(call, familiar)
 
     use = Use("torch.add", "adapters.py", 5)
     found = graded(Lost(answers), called=(use,))

@@ -11,7 +11,7 @@ import torch
 
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Status
-from grader.core.wire.calls import Answer, Call
+from grader.core.wire.calls import Answer, Call, SealedAnswer
 from grader.intake.copying import CopyFailed
 from grader.sandbox import preparation, session
 from grader.sandbox.limits import PRICE_OF_JUDGE
@@ -220,6 +220,24 @@ def test_uses_of_forbidden_names_are_noted_for_their_exercise(one):
     (use,) = one.uses.called["run_add"]
     assert (use.name, use.file) == ("torch.add", "adapters.py")
     assert one.uses.at_import == {}
+
+
+def test_a_familiar_answer_stays_sealed_until_it_is_opened(one):
+    """Exceptions and uses of forbidden names are never familiar: each is looked at."""
+    assert one.open() is None
+    familiar: set[bytes] = set()
+    first, second = (
+        one.ask(Call("run_device", {"x": torch.ones(2)}), familiar=familiar) for _ in range(2)
+    )
+    assert isinstance(first, Answer)
+    assert isinstance(second, SealedAnswer)
+    assert (second.digest, second.size) == (first.digest, first.size)
+    assert second.opened().value.tolist() == first.value.tolist() == [2.0, 2.0]
+    assert familiar == {first.digest}
+    for call in (Call("run_add", {"x": torch.ones(2)}), Call("run_raise", {"path": "none"})):
+        for _ in range(2):
+            assert isinstance(one.ask(call, familiar=familiar), Answer)
+    assert familiar == {first.digest}
 
 
 def test_time_beyond_the_whole_limit_is_refused_and_spent_time_is_told(one):
