@@ -41,7 +41,7 @@ from grader.core.verdict import Grade  # noqa: E402
 from grader.grading.job.client import JobClient  # noqa: E402
 from grader.grading.options import Task  # noqa: E402
 from grader.intake.entry import Entry  # noqa: E402
-from grader.sandbox.usage_watch import family  # noqa: E402
+from grader.sandbox.usage_watch import process_tree  # noqa: E402
 from tests.harness.conftest import TINY, write_files  # noqa: E402
 from tests.harness.hostile.ranks import ABOUT_LIMITS  # noqa: E402
 from tests.harness.hostile.staging import (  # noqa: E402
@@ -126,7 +126,7 @@ class Watch:
             self._lowest = (min(memory, self._lowest[0]), min(disk, self._lowest[1]))
             if memory < _LEAST_AVAILABLE:
                 print(f"only {memory >> 20} MB of memory are left: all is killed", flush=True)
-                for pid in reversed(family(os.getpid())):
+                for pid in reversed(process_tree(os.getpid())):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
 

@@ -26,7 +26,7 @@ from grader.core.assignment import Settings  # noqa: E402
 from grader.grading.job.client import JobClient  # noqa: E402
 from grader.grading.options import Task  # noqa: E402
 from grader.intake.entry import Entry  # noqa: E402
-from grader.sandbox.usage_watch import family  # noqa: E402
+from grader.sandbox.usage_watch import process_tree  # noqa: E402
 from tests.harness.conftest import TINY, write_files  # noqa: E402
 from tests.harness.hostile.batch import TIMEOUT  # noqa: E402
 from tests.harness.hostile.listener import Listener  # noqa: E402
@@ -75,7 +75,7 @@ class WatchedJob:
     def _judges(self) -> dict[int, tuple[float, float]]:
         """Returns the peak megabytes and the seconds of each process with trusted code, by id."""
         found = {}
-        for pid in family(os.getpid())[1:]:
+        for pid in process_tree(os.getpid())[1:]:
             try:
                 command = Path(f"/proc/{pid}/cmdline").read_text()
                 status = Path(f"/proc/{pid}/status").read_text()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.sandbox.usage_watch import family
+from grader.sandbox.usage_watch import process_tree
 
 ROOT = Path(__file__).parents[1]
 _SECONDS_BETWEEN = 0.25
@@ -48,7 +48,7 @@ def watched(command: Sequence[object], threads: int = 1) -> Watched:
     )
     while process.poll() is None:
         own = max(own, _kilobytes(process.pid, "status", "VmHWM") / 1024)
-        others = [pid for pid in family(process.pid) if pid != process.pid]
+        others = [pid for pid in process_tree(process.pid) if pid != process.pid]
         below = max(below, sum(_kilobytes(pid, "smaps_rollup", "Pss") for pid in others) / 1024)
         time.sleep(_SECONDS_BETWEEN)
     wall = time.perf_counter() - started

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import json
 import subprocess
 import sys
@@ -245,6 +246,15 @@ for module in wanted:
         pass
 print(json.dumps({"loaded": loaded, "imported": imported}))
 """
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda it: it.stem)
+def test_benchmarks_import_only_names_that_exist(path):
+    """No test runs a benchmark, so that a renamed function would break it unnoticed."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader."):
+            module = importlib.import_module(node.module)
+            assert [one.name for one in node.names if not hasattr(module, one.name)] == []
 
 
 def modules_in_a_worker(submission: Path, modules: list[str]) -> dict[str, list[str]]:
