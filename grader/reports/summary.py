@@ -180,11 +180,12 @@ def print_summary(
         graded = Graded.of(grade)
         authors = settling.handed_in.get(grade.submission, ())
         found.add(graded, authors, settling.settle(grade))
-        short.append(complaint(grade, max(room, _SHORTEST), graded.causes))
+        if len(short) < rows:
+            short.append(complaint(grade, max(room, _SHORTEST), graded.causes))
     entries = found.entries
     shown = min(widest, max(console.width - _SCORE - 2 * _BETWEEN, _BETWEEN))
     table = _in_full() if details else _in_short(shown, room)
-    for entry, said in list(zip(entries, short, strict=True))[:rows]:
+    for entry, said in zip(entries, short, strict=False):
         name = names.get(entry.submission, entry.name)
         table.add_row(Text(name), _score(entry), Text(entry.words if details else said))
     if entries:

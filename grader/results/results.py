@@ -23,7 +23,7 @@ from grader.core.submission import Author
 from grader.core.text import PlainData
 from grader.core.verdict import Aspect, Diagnosis, Grade, Measurement, Status, Verdict, Visibility
 from grader.core.wire.records import written
-from grader.results.database import StoreError, connect, saying, value_of
+from grader.results.database import LINES, StoreError, connect, saying, stamp_of, value_of
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LINES = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -163,6 +163,13 @@ class Results:
     def folder(self) -> Path:
         """Returns the folder of the store."""
         return self.file.parent
+
+    @property
+    def state(self) -> str:
+        """Returns a text that changes with the results; "" if `results.jsonl` is not current."""
+        with self._reading() as db:
+            noted = value_of(db, "lines")
+        return noted if noted == stamp_of(self.folder / LINES) else ""
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

@@ -29,6 +29,7 @@ from grader.cli.progress import ProgressBar
 from grader.core.assignment import find_assignment
 from grader.core.names import natural_order, several
 from grader.core.text import points, quantity
+from grader.core.verdict import GradeStatus
 from grader.grading.batch import Batch, open_batch, open_explanations
 from grader.grading.cluster.connection import chosen_pools
 from grader.grading.options import Explained, Pools
@@ -110,11 +111,11 @@ def batch(
         say("stopped: the grades so far are kept; run the command again to continue")
         sys.exit(INTERRUPTED)
     results = Store.read(out)
-    complete = print_class(results, details)
+    found = print_class(results, details)
     if said := missing_in_words(results.lacking_packages()):
         click.echo(said)
-    write_pages(results)
-    sys.exit(0 if complete else 1)
+    write_pages(results, found)
+    sys.exit(1 if any(one.status is GradeStatus.NOT_GRADED for one in found.entries) else 0)
 
 
 def _grade(opened: Batch, pools: Pools, explain: bool) -> None:

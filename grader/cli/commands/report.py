@@ -9,10 +9,10 @@ import click
 from rich.console import Console
 
 from grader.cli.options import FOLDER, REPORT, RESULTS, details_option, say
-from grader.core.verdict import GradeStatus
 from grader.reports.pages.changes import Changes
+from grader.reports.pages.class_data import ClassData
 from grader.reports.pages.rendering import NotWritten
-from grader.reports.pages.report import Report, write_report
+from grader.reports.pages.report import Report, current_report, write_report
 from grader.reports.suite_quality import in_words, print_tolerances, spreads
 from grader.reports.summary import print_summary
 from grader.results.anonymous import AnonymousResults
@@ -75,16 +75,13 @@ def report(
     print_next_steps(results, written)
 
 
-def print_class(results: Results, details: bool) -> bool:
-    """Prints a line for each person of a class; with `details`, the causes in full.
-
-    Returns whether every submission got its grade.
-    """
+def print_class(results: Results, details: bool) -> ClassData:
+    """Prints a line for each person of a class; with `details`, the causes in full."""
     found = print_summary(results, readable_settling(results), Console(), details=details)
     if details:
         for line in in_words(found.suite.values(), spreads(results.grades())):
             click.echo(line)
-    return all(entry.status is not GradeStatus.NOT_GRADED for entry in found.entries)
+    return found
 
 
 def readable_settling(results: Results) -> Settling:
@@ -110,14 +107,16 @@ def print_next_steps(results: Results, written: Report) -> None:
         click.echo(f"  {said}: {command}" if command else f"  {said}")
 
 
-def write_pages(results: Results) -> None:
+def write_pages(results: Results, found: ClassData | None = None) -> None:
     """Writes the pages of a folder of results, and prints the next steps.
 
-    If the pages cannot be written, the grades are kept.
+    Pages of these very results stay if the class is already `found`. If the pages cannot be
+    written, the grades are kept.
     """
     place = results.folder / REPORT
     try:
-        print_next_steps(results, write_report(results, place))
+        known = current_report(results, found, place) if found else None
+        print_next_steps(results, known or write_report(results, place))
     except BadDecisions as refusal:
         say(f"{refusal}\nno report is written until this is fixed; the grades are kept")
     except NotWritten as refusal:

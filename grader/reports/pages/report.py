@@ -5,13 +5,16 @@ The page of the class, with the open decisions, is for instructors only.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import hashlib
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import grader
 from grader.core.points import hundredths
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
@@ -19,10 +22,19 @@ from grader.explain.mistakes.clusters import AnswerCluster, clusters_of, read_na
 from grader.reports.package_needs import missing_in_words
 from grader.reports.pages.changes import Changes, changes_page
 from grader.reports.pages.class_data import ClassData, ClassEntry, Graded, ranked
-from grader.reports.pages.rendering import INDEX, as_json, assets, render, whole_folder, write_page
+from grader.reports.pages.rendering import (
+    HEAD,
+    INDEX,
+    as_json,
+    assets,
+    render,
+    whole_folder,
+    write_page,
+)
 from grader.reports.pages.submission_page import submission_page
 from grader.reports.suite_quality import complaints
 from grader.reports.summary import AT_LEAST, absent_in_words, name_of, suspected
+from grader.results.decisions.file import NAME as DECISIONS
 from grader.results.decisions.opening import open_settling
 from grader.results.decisions.settlement import RULE
 from grader.results.decisions.settling import Settling
@@ -221,9 +233,13 @@ def class_page(
     settling: Settling,
     found: ClassData,
     decisions: Sequence[OpenDecision],
+    made_of: str,
     compared: bool,
 ) -> str:
-    """Returns the page of a class; a report that `compared` two batches has another page."""
+    """Returns the page of a class, with a hash of all that the report is `made_of`.
+
+    A report that `compared` two batches has another page.
+    """
     mistakes = ranked(found.counts.mistakes.values())
     others = ranked(found.counts.others.values())
     remarks = ranked(found.counts.remarks.values())
@@ -236,6 +252,7 @@ def class_page(
         assets=assets(_STYLES, _SCRIPTS),
         assignment=one_line(results.assignment),
         written=datetime.datetime.now().astimezone(),
+        made_of=made_of,
         compared=compared,
         entries=found.entries,
         lacking=missing_in_words(results.lacking_packages()),
@@ -301,6 +318,39 @@ class Report:
     changes: Changes | None = None
 
 
+def current_report(results: Results, found: ClassData, folder: Path) -> Report | None:
+    """Returns the report in `folder`, if this grader wrote it of these very results.
+
+    `found` is the class that the results hold.
+
+    Raises:
+        BadDecisions: if the decisions about these grades cannot be used.
+        StoreError: if results cannot be read.
+    """
+    settling = open_settling(results)
+    made_of = _made_of(results, settling)
+    try:
+        with (folder / INDEX).open("rb") as page:
+            is_ours = f'content="{made_of}"'.encode() in page.read(HEAD)
+        pages = sum(1 for _ in (folder / SUBMISSIONS).iterdir())
+    except OSError:
+        return None
+    if not made_of or not is_ours or pages != len(found.entries):
+        return None
+    decisions = open_decisions(found, settling, unnamed_clusters(results))
+    return Report(folder / INDEX, [one.in_short for one in decisions])
+
+
+def _made_of(results: Results, settling: Settling) -> str:
+    """Returns a hash of all that a report is made of; "" if the state of the results is unknown."""
+    if not (state := results.state):
+        return ""
+    with contextlib.suppress(FileNotFoundError):
+        state += (results.folder / DECISIONS).read_text(encoding="utf-8", errors="replace")
+    told = (state, settling.rule, str(results.folder), grader.__version__)
+    return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def write_report(results: Results, folder: Path, against: Results | None = None) -> Report:
     """Writes the pages of a batch in place of an earlier report in `folder`.
 
@@ -333,6 +383,7 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
             changes.add_gone(name for name in against.submissions() if name not in still)
             write_page(partial / CHANGES, changes_page(results.assignment, changes))
         decisions = open_decisions(found, settling, unnamed_clusters(results))
-        content = class_page(results, settling, found, decisions, bool(changes))
+        made_of = "" if changes else _made_of(results, settling)
+        content = class_page(results, settling, found, decisions, made_of, bool(changes))
         write_page(partial / INDEX, content)
     return Report(folder / INDEX, [one.in_short for one in decisions], changes)

@@ -83,6 +83,28 @@ def test_details_add_the_tests_that_may_be_faulty(graded, tiny):
     assert said not in again(graded, tiny).stdout
 
 
+def test_pages_are_written_again_only_if_something_changed(graded, tiny):
+    """Grades, the roster, decisions, and the pages themselves count; the next steps are shown."""
+    report = graded / "out" / "report"
+
+    def writes(*more: object) -> bool:
+        before = report.stat().st_ino if report.exists() else 0
+        done = again(graded, tiny, *more)
+        assert "the class in full: out/report/index.html" in done.stdout
+        return report.stat().st_ino != before
+
+    assert [writes(), writes()] == [True, False]
+    (graded / "out" / "decisions.toml").write_text(
+        '[[points]]\nperson = "ann"\nto = 1\nreason = "oral"\n'
+    )
+    assert [writes(), writes()] == [True, False]
+    next((report / "submissions").iterdir()).unlink()
+    assert [writes(), writes()] == [True, False]
+    assert [writes("--roster", "roster.csv"), writes("--roster", "roster.csv")] == [True, False]
+    shutil.rmtree(graded / "class" / "dan")
+    assert writes("--roster", "roster.csv")
+
+
 def test_pages_that_cannot_be_written_cost_no_grade(graded, tiny):
     """A report that is not the grader's stays. The exit code is that of the grading."""
     report = graded / "out" / "report"
