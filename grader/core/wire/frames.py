@@ -22,23 +22,18 @@ import numpy
 import torch
 
 from grader.core.wire.records import BadFrame
-from grader.core.wire.values import (
+from grader.core.wire.tensors import (
     DTYPES,
-    MAX_ANSWER,
     MAX_PAYLOAD,
     NAMES,
-    Elsewhere,
-    Foreign,
-    Local,
-    Named,
-    Value,
     bytes_of,
     described,
     elements_in,
-    on_one_line,
     read_tensor,
     sizes,
 )
+from grader.core.wire.values import Elsewhere, Foreign, Local, Named, Value
+from grader.core.wire.values_in_words import on_one_line
 
 MAX_DEPTH = 32
 MAX_NODES = 1 << 18
@@ -330,6 +325,8 @@ class FrameBounds:
     text: int = MAX_TEXT
 
 
+# A file that a submission wrote, of at most 32 MB, and its description.
+MAX_ANSWER = 33 << 20
 ANY_FRAME = FrameBounds(4 << 20, 4 << 20, MAX_PAYLOAD, MAX_PAYLOAD)
 # The header holds an exception and uses of forbidden names; the largest value is a file.
 ANSWER = FrameBounds(256 << 10, 4 << 20, MAX_ANSWER)

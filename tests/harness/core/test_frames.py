@@ -23,7 +23,8 @@ from grader.core.wire.frames import (
     received,
 )
 from grader.core.wire.records import BadFrame
-from grader.core.wire.values import DTYPES, Elsewhere, Foreign, Named, Value
+from grader.core.wire.tensors import DTYPES
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value
 
 pytestmark = pytest.mark.unit
 
