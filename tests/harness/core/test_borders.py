@@ -30,6 +30,7 @@ LOADED_IN_WORKERS = {
     "grader.core.wire.tensors",
     "grader.core.wire.trials",
     "grader.core.wire.value_rows",
+    "grader.core.wire.value_tree",
     "grader.core.wire.values",
     "grader.core.wire.values_in_words",
     "grader.worker",
