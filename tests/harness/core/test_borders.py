@@ -165,7 +165,7 @@ def test_worker_modules_import_no_trusted_module():
     """
     all_modules = {it for it in imports_by_engine_module() if it.count(".") > 1}
     for file in (ENGINE / "worker").rglob("*.py"):
-        at_the_end = ("grader.core.files",) if file.stem == "zygote" else ()
+        at_the_end = ("grader.core.folders",) if file.stem == "zygote" else ()
         modules = {name for name in imports_of(file) if is_below(name, "grader")} & {*all_modules}
         others = {it for it in modules if not is_below(it, "grader.worker", *SHARED, *at_the_end)}
         assert not others, file
