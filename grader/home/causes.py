@@ -21,7 +21,7 @@ from grader.explain.mistakes.diagnosis import Finding, diagnose
 from grader.explain.mistakes.prediction import RIGHT, Catalogue, prediction_of
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence
-from grader.explain.repair.exercises import Changes, Proved, is_made, proved
+from grader.explain.repair.proof import Changes, Proved, is_made, proved
 from grader.explain.repair.questions import CheckedCall, checked_calls
 from grader.explain.repair.search import SearchBounds
 from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compare_steps
