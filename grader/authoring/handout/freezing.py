@@ -16,9 +16,10 @@ import torch
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.verdict import TELLING_ASPECTS, WATCHED_ASPECTS, Aspect, Visibility
 from grader.explain.answers import InFull
+from grader.explain.mistakes.catalogue import RIGHT
 from grader.explain.mistakes.diagnosis import LENIENCY
 from grader.explain.mistakes.mistakes import KnownMistakes, load_mistakes
-from grader.explain.mistakes.prediction import RIGHT, row_of
+from grader.explain.mistakes.prediction import row_of
 from grader.explain.rewriting.slips import handed_out
 from grader.home.bench import DirectCalls
 from grader.testing import structure

@@ -14,7 +14,7 @@ import torch
 from grader.core.verdict import COUNTED_ASPECTS, TELLING_ASPECTS, Aspect, Diagnosis
 from grader.core.wire.value_rows import as_tensor
 from grader.explain.deadline import NEVER, Deadline, TooLate
-from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.testing.course import AND
 from grader.testing.outcome import Observation, Prediction
 
