@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
 from benchmarks.slips_corpus import Slip, build, load  # noqa: E402
-from grader.core.files import remove  # noqa: E402
+from grader.core.folders import remove  # noqa: E402
 from grader.results.results import Results  # noqa: E402
 from grader.results.store import Store  # noqa: E402
 

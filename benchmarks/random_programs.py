@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.machine import description  # noqa: E402
-from grader.core.files import remove  # noqa: E402
+from grader.core.folders import remove  # noqa: E402
 from tests.harness.hostile.random_grading import Graded, graded  # noqa: E402
 
 _SLOWEST = 10

@@ -24,7 +24,8 @@ from grader.core.assignment import BadAssignment
 from grader.core.names import CPU, is_adapter
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call, encode_call
-from grader.core.wire.values import Value, as_tensor
+from grader.core.wire.value_rows import as_tensor
+from grader.core.wire.values import Value
 from grader.explain.rewriting.edit import Edit
 from grader.grading.judge.judge import Judge
 from grader.testing.handles.handle import call_in_float64

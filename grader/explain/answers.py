@@ -14,7 +14,8 @@ from grader.core.text import one_line, plain
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.records import Line
-from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value
+from grader.core.wire.values_in_words import in_words
 from grader.explain.exceptions.explanation import call_in_words, fault_of, printed_in_words
 from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.comparison import single_number

@@ -26,8 +26,8 @@ from grader.explain.layouts import (
     Likeness,
     Steps,
 )
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import is_right
-from grader.explain.mistakes.prediction import Catalogue
 from grader.testing.differences import is_near
 from grader.testing.outcome import Observation, StudentFault
 

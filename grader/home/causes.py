@@ -17,11 +17,12 @@ from grader.core.assignment import BadAssignment
 from grader.core.verdict import COUNTED_ASPECTS, Aspect, Diagnosis, Status, name_of_test
 from grader.core.wire.calls import Answer, Call
 from grader.explain.layouts import Steps
+from grader.explain.mistakes.catalogue import RIGHT, Catalogue
 from grader.explain.mistakes.diagnosis import Finding, diagnose
-from grader.explain.mistakes.prediction import RIGHT, Catalogue, prediction_of
+from grader.explain.mistakes.prediction import prediction_of
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence
-from grader.explain.repair.exercises import Changes, Proved, is_made, proved
+from grader.explain.repair.proof import Changes, Proved, is_made, proved
 from grader.explain.repair.questions import CheckedCall, checked_calls
 from grader.explain.repair.search import SearchBounds
 from grader.explain.step_comparison import MOST_COMPARED, StepComparison, compare_steps

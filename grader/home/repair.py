@@ -19,7 +19,7 @@ import torch
 from grader.core.processes import limited_memory_growth
 from grader.core.wire.frames import decode, received
 from grader.core.wire.trials import Outcomes, Passed, Trials, encode_trials, trials_in
-from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.repair.choice import Line, RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, dependence
 from grader.explain.repair.exercises import ExerciseRepair

@@ -18,7 +18,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from grader.core.files import new_scratch
+from grader.core.folders import new_scratch
 from grader.core.submission import Submission, Unreadable
 from grader.intake.copying import CopyFailed
 from grader.intake.entry import Entry

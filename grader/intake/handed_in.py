@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.core.files import refusing, removed_afterwards
+from grader.core.files import refusing
+from grader.core.folders import removed_afterwards
 from grader.core.names import several, shortened
 from grader.core.submission import Unreadable
 from grader.intake.archives import (

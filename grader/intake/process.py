@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from grader.core.files import remove
+from grader.core.folders import remove
 from grader.core.names import several, shortened
 from grader.core.processes import end_with_parent, limit_memory_growth
 from grader.core.submission import Submission, Unreadable

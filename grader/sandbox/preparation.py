@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from grader.core.assignment import Assignment, BadAssignment
-from grader.core.files import PASSABLE, removed_afterwards
+from grader.core.folders import PASSABLE, removed_afterwards
 from grader.core.names import CPU
 from grader.core.processes import Allowance
 from grader.core.wire.calls import Call

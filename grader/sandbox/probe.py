@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.core.files import PASSABLE, new_scratch, removed_afterwards
+from grader.core.folders import PASSABLE, new_scratch, removed_afterwards
 from grader.core.processes import Allowance
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call

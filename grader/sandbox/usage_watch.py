@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.core.files import opened
+from grader.core.folders import opened
 from grader.core.processes import Allowance
 from grader.sandbox.limits import Exceeded
 

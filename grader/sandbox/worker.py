@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from grader.core.files import remove
+from grader.core.folders import remove
 from grader.core.processes import DUMP_AT_ONCE, DUMP_IN_PYTHON, Allowance, is_alive
 from grader.core.submission import Submission
 from grader.core.verdict import Status

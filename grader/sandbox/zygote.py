@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.core.files import make_scratch, remove_scratch
+from grader.core.folders import make_scratch, remove_scratch
 from grader.sandbox.cgroups import Ground
 
 _SECONDS_TO_END = 10.0

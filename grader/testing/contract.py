@@ -20,7 +20,8 @@ import torch
 from grader.core.assignment import BadAssignment
 from grader.core.names import is_adapter
 from grader.core.text import ordinal
-from grader.core.wire.values import Value, in_words, parts
+from grader.core.wire.values import Value, parts
+from grader.core.wire.values_in_words import in_words
 from grader.testing.kinds import (
     MODULE,
     NUMBERS,

@@ -15,7 +15,8 @@ from typing import Any
 import numpy
 import torch
 
-from grader.core.wire.values import Elsewhere, Foreign, Local, Named, Value, in_words
+from grader.core.wire.values import Elsewhere, Foreign, Local, Named, Value
+from grader.core.wire.values_in_words import in_words
 
 # How handles describe themselves in arguments.
 OBJECT, PARAMETER, PARAMETERS = "an object", "a parameter", "the parameters of a module"

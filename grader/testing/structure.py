@@ -11,7 +11,8 @@ import torch
 
 from grader.core.names import several
 from grader.core.text import quantity
-from grader.core.wire.values import Elsewhere, Foreign, Named, Value, in_words
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value
+from grader.core.wire.values_in_words import in_words
 from grader.testing.contract import Adapter
 from grader.testing.kinds import TensorType, with_article
 

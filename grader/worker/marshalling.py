@@ -23,18 +23,10 @@ from typing import IO, Any
 import numpy
 import torch
 
-from grader.core.wire.frames import ARRAY_DTYPES, MAX_DEPTH, is_int64
 from grader.core.wire.scripts import GIVEN, module_of
-from grader.core.wire.values import (
-    MAX_AXES,
-    MAX_PAYLOAD,
-    NAMES,
-    Elsewhere,
-    Foreign,
-    Named,
-    Value,
-    mapped,
-)
+from grader.core.wire.tensors import MAX_AXES, MAX_PAYLOAD, NAMES
+from grader.core.wire.value_tree import ARRAY_DTYPES, MAX_DEPTH, is_int64
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value, mapped
 from grader.worker.observing.expression import foreign
 
 _TOO_DEEP = Foreign(f"something in more than {MAX_DEPTH} others")

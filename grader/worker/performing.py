@@ -20,7 +20,8 @@ from torch.overrides import TorchFunctionMode
 from grader.core.names import CPU
 from grader.core.wire.calls import Answer, Call, Raised, Work
 from grader.core.wire.scripts import Doing, Step
-from grader.core.wire.values import NAMES, Foreign, Local, mapped, parts
+from grader.core.wire.tensors import NAMES
+from grader.core.wire.values import Foreign, Local, mapped, parts
 from grader.worker.exceptions import describe_exception
 from grader.worker.marshalling import (
     ScriptFiles,

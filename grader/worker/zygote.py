@@ -147,7 +147,7 @@ def _become_reaper(
 
 def _remove_what_is_left(scratch: str, groups: Iterable[Path]) -> None:
     # Imported late: no worker is ever forked from a process that has this module.
-    from grader.core.files import remove_scratch
+    from grader.core.folders import remove_scratch
 
     remove_scratch(Path(scratch))
     for group in groups:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.core.assignment import Assignment
-from grader.core.files import new_scratch
+from grader.core.folders import new_scratch
 from grader.explain.answers import InFull
 from grader.intake.client import IntakeClient
 from grader.intake.entry import Entry

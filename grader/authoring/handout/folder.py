@@ -10,19 +10,18 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from grader.authoring.handout import TEMPLATES
 from grader.authoring.handout.freezing import freeze_public_tests
 from grader.authoring.handout.installing import (
     ENVIRONMENT,
     PLACE,
-    PYTHON,
     REQUIREMENTS,
-    TEMPLATES,
     WORKFLOW,
     Installation,
     Platform,
     section,
-    write_wheel,
 )
+from grader.authoring.handout.wheel import PYTHON, write_wheel
 from grader.authoring.templates import filled
 from grader.core.assignment import Assignment, BadAssignment
 from grader.core.text import quantity

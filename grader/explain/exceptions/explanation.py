@@ -10,7 +10,8 @@ from grader.core.text import one_line, plain
 from grader.core.verdict import Status, Where
 from grader.core.wire.calls import Call, Raised
 from grader.core.wire.scripts import Doing
-from grader.core.wire.values import Value, in_words
+from grader.core.wire.values import Value
+from grader.core.wire.values_in_words import in_words
 from grader.explain.exceptions.kinds import Explanation, source_of
 from grader.explain.exceptions.names import NAMES
 from grader.explain.exceptions.sizes import SIZES

@@ -36,7 +36,7 @@ from grader.explain.mistakes.diagnosis import Finding, diagnose, wrong_cases
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, stays_apart
-from grader.explain.repair.exercises import Proved
+from grader.explain.repair.proof import Proved
 from grader.explain.repair.questions import CheckedCall, checked_calls
 from grader.explain.step_comparison import StepComparison, compare_steps
 from grader.testing.outcome import Observation

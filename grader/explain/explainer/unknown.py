@@ -11,9 +11,10 @@ from grader.core.evidence import StepWalk
 from grader.core.explanation import WrongAnswer, WrongAnswers, spread_over
 from grader.core.text import plain
 from grader.core.verdict import TELLING_ASPECTS, Aspect
-from grader.core.wire.values import in_words
+from grader.core.wire.values_in_words import in_words
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import is_right
-from grader.explain.mistakes.prediction import Catalogue, Numbers, same_numbers
+from grader.explain.mistakes.prediction import Numbers, same_numbers
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.questions import dtypes_of
 from grader.testing.comparison import tolerance_for

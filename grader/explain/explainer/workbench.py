@@ -15,17 +15,11 @@ from grader.core.submission import Submission
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
 from grader.explain.deadline import Deadline
-from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.repair.choice import RepairedExercise
 from grader.explain.repair.earlier_calls import Dependence, dependence
-from grader.explain.repair.exercises import (
-    Changes,
-    ExerciseRepair,
-    Proved,
-    RepairAttempt,
-    is_made,
-    proved,
-)
+from grader.explain.repair.exercises import ExerciseRepair, RepairAttempt
+from grader.explain.repair.proof import Changes, Proved, is_made, proved
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import IN_CLASS, Search, Workbench
 from grader.explain.repair.sources import EditableSources

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import torch
 
 from grader.core.verdict import COUNTED_ASPECTS, TELLING_ASPECTS, Aspect, Diagnosis
-from grader.core.wire.values import as_tensor
+from grader.core.wire.value_rows import as_tensor
 from grader.explain.deadline import NEVER, Deadline, TooLate
-from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.testing.course import AND
 from grader.testing.outcome import Observation, Prediction
 

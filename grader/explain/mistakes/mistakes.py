@@ -18,9 +18,11 @@ import torch
 from grader.core.text import begun_small
 from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
-from grader.core.wire.values import Value, as_tensor, mapped
+from grader.core.wire.value_rows import as_tensor
+from grader.core.wire.values import Value, mapped
 from grader.explain.layouts import RESULT, Steps
-from grader.explain.mistakes.prediction import RIGHT, Catalogue, Numbers, dropped
+from grader.explain.mistakes.catalogue import RIGHT, Catalogue
+from grader.explain.mistakes.prediction import Numbers, dropped
 from grader.testing.course import AND, course_code, listed_in, make_importable
 from grader.testing.handles.handle import call_in_float64
 from grader.testing.outcome import Observation, Prediction

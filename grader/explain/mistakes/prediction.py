@@ -1,19 +1,12 @@
-"""Predicted answers of known mistakes: whole tensors, samples, or dropouts; and their frozen rows.
-
-`Catalogue` is what the explainer asks of an assignment's known mistakes.
-"""
+"""Predicted answers of known mistakes: all values, samples or dropouts, and their frozen rows."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 
-from grader.core.verdict import Diagnosis
 from grader.core.wire.calls import Call
-from grader.explain.layouts import Steps
 from grader.testing.cases import SAMPLE, sample
 from grader.testing.comparison import Tolerance, all_within, tolerance_for
 from grader.testing.outcome import Observation, Prediction
@@ -143,41 +136,6 @@ def dropped(answer: torch.Tensor, call: Call, argument: str) -> Dropped | None:
     is_one_whole_row = len(rows) == 1 and alike == 1
     draws = len(rows) if by_rows or is_one_whole_row else rows.numel()
     return Dropped(argument, factor, share, by_rows, draws)
-
-
-# The name of the right answers among those of the mistakes.
-RIGHT = ""
-
-
-class Catalogue(Protocol):
-    """The known mistakes of an assignment, and the answers that code with them gives."""
-
-    def names(self, observation: Observation) -> Sequence[str]:
-        """Returns the mistakes known for a call, then pairs of mistakes (`a + b`)."""
-
-    def predictions(self, name: str, observation: Observation) -> Sequence[Prediction | None]:
-        """Returns each numeric variant's answer to a call; None for a variant without one."""
-
-    def right(self, observation: Observation) -> Prediction | None:
-        """Returns the right answer that was given, else the reference's; None if not known."""
-        known = [one for one in self.predictions(RIGHT, observation) if one is not None]
-        given = (one for one in known if observation.is_as(one, 1))
-        return next(given, known[0] if known else None)
-
-    def ignored(self, observation: Observation) -> Mapping[str, Collection[str]]:
-        """Returns, by mistake, the arguments that an answer with the mistake ignores."""
-
-    def echoes(self, name: str, observation: Observation) -> bool:
-        """Returns whether a mistake looks like another one in a call's exercise."""
-
-    def diagnosis(self, name: str, observation: Observation) -> Diagnosis:
-        """Returns the mistake's explanation and hint."""
-
-    def steps(self, observation: Observation) -> Steps | None:
-        """Returns the steps of the reference to its answer to a call; None if not known."""
-
-    def fixed_steps(self, observation: Observation) -> Collection[str]:
-        """Returns the steps to an answer that are equal whatever numbers the inputs hold."""
 
 
 # A row holds the sizes of the answer's axes (-1 for missing ones), the sample and the rounding, or

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import torch
 
 from grader.core.wire.trials import Trials
-from grader.explain.mistakes.prediction import Catalogue, Numbers
+from grader.explain.mistakes.catalogue import Catalogue
+from grader.explain.mistakes.prediction import Numbers
 from grader.explain.repair.questions import CheckedCall, is_answer
 from grader.explain.repair.search import NewBench, Workbench
 from grader.testing.handles.scripts import in_two_processes

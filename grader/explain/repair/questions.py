@@ -12,9 +12,11 @@ import torch
 
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
-from grader.core.wire.values import Value, as_tensor, is_row
+from grader.core.wire.value_rows import as_tensor, is_row
+from grader.core.wire.values import Value
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import is_right
-from grader.explain.mistakes.prediction import Catalogue, Numbers
+from grader.explain.mistakes.prediction import Numbers
 from grader.testing.outcome import Observation, Question
 
 _ORDER = {Aspect.VALUES: 0, Aspect.GENERALITY: 1}

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import torch
 
 from grader.core.wire.trials import KINDS, MAX_EDITS, Outcomes, Passed, TextChange, Trials
-from grader.explain.mistakes.prediction import Catalogue
+from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.repair.questions import (
     CheckedCall,
     in_turn,

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from grader.core.assignment import BadAssignment
-from grader.explain.rewriting import missing
+from grader.explain.rewriting import transplants
 from grader.explain.rewriting.edit import PRIMARY, Draft, Edit, Replacement, edit_of, replaced
+from grader.explain.rewriting.further_arguments import further_arguments
 from grader.explain.rewriting.patterns import Table, rewritten
 from grader.explain.rewriting.program.scopes import Observed
 from grader.explain.rewriting.program.setting import Setting
@@ -30,6 +31,7 @@ from grader.explain.rewriting.replaced import (
 )
 from grader.explain.rewriting.rows import ROWS
 from grader.explain.rewriting.slips import NO_SLIPS, Slips
+from grader.explain.rewriting.unused_values import unused_values
 
 _ROWS = Table(ROWS)
 _FEWEST = 120
@@ -268,16 +270,16 @@ def merged(pieces: Iterable[Replacement]) -> tuple[Replacement, ...]:
 Family = Callable[[Setting, Any], Iterator[Draft]]
 OF_VALUES: tuple[Family, ...] = (
     operators.conditions,
-    missing.unused_values,
-    missing.transplanted,
-    missing.layers,
+    unused_values,
+    transplants.transplanted,
+    transplants.layers,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (
         constants.constants,
         entries.patterns,
         names.instead_of_constants,
-        missing.unused_values,
+        unused_values,
         constants.other_words,
     ),
     ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
@@ -297,7 +299,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         calls.arguments,
         slices.turned,
         slices.split,
-        missing.further_arguments,
+        further_arguments,
     ),
     ast.Tuple: (calls.elements,),
     ast.List: (calls.elements,),

@@ -13,7 +13,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 
 from grader.core.assignment import BadAssignment, Settings
-from grader.core.files import remove, removed_afterwards
+from grader.core.folders import remove, removed_afterwards
 from grader.grading.cluster.bundle import RemoteRequest, packed_reply, unpacked_assignment, versions
 from grader.grading.coordinator import Coordinator
 from grader.grading.job.client import JobLost

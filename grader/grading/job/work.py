@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.core.assignment import BadAssignment, Settings
-from grader.core.files import new_scratch, remove
+from grader.core.folders import new_scratch, remove
 from grader.core.processes import end_with_parent, limit_memory_growth
 from grader.grading.job.lines import LineChannel, Role
 from grader.grading.judge.service import JudgeService, memory_bound

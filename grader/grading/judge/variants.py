@@ -11,7 +11,7 @@ import torch
 
 from grader.core.verdict import Status
 from grader.core.wire.calls import Answer, Call
-from grader.core.wire.values import as_tensor
+from grader.core.wire.value_rows import as_tensor
 from grader.testing.cases import Case
 from grader.testing.comparison import all_within, tolerance_for
 from grader.testing.handles.bench import Bench

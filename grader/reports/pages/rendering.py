@@ -21,7 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from grader.core.files import new_scratch
+from grader.core.folders import new_scratch
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from grader.core.assignment import Assignment
-from grader.core.files import new_scratch, refusing
+from grader.core.files import refusing
+from grader.core.folders import new_scratch
 from grader.core.names import several
 from grader.core.submission import Unreadable
 from grader.core.text import Refusal, one_line, plain

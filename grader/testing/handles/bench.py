@@ -11,7 +11,8 @@ import torch
 
 from grader.core.verdict import Status
 from grader.core.wire.calls import Call
-from grader.core.wire.values import Foreign, as_tensor
+from grader.core.wire.value_rows import as_tensor
+from grader.core.wire.values import Foreign
 from grader.testing.cases import Case, seed_of
 from grader.testing.contract import Adapter
 from grader.testing.exercise import Membership

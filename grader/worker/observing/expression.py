@@ -18,7 +18,8 @@ from typing import Any
 import numpy
 import torch
 
-from grader.core.wire.values import Foreign, tensor_in_words
+from grader.core.wire.values import Foreign
+from grader.core.wire.values_in_words import tensor_in_words
 from grader.worker.observing.lines import own_file
 
 _LONGEST_FILE = 1 << 18  # characters of one file

@@ -15,7 +15,8 @@ import torch
 
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import Outcomes, TextChange, Trials
-from grader.core.wire.values import Elsewhere, Foreign, as_tensor
+from grader.core.wire.value_rows import as_tensor
+from grader.core.wire.values import Elsewhere, Foreign
 from grader.worker.marshalling import arrived, copied, portable, same_values
 from grader.worker.observing.lines import LineFollower
 from grader.worker.performing import Living, seed

@@ -14,12 +14,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from grader.authoring.handout.fixture_differences import differences
 from grader.authoring.handout.folder import _lines
-from grader.authoring.handout.freezing import (
-    differences,
-    freeze_public_tests,
-    outdated_fixtures,
-)
+from grader.authoring.handout.freezing import freeze_public_tests, outdated_fixtures
 from grader.authoring.handout.installing import Platform, section
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.explain.mistakes.mistakes import load_mistakes

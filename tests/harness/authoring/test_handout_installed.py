@@ -15,8 +15,8 @@ from zipfile import ZipFile
 import pytest
 import yaml
 
-from grader.authoring.handout import installing
-from grader.authoring.handout.installing import PACKAGES, PYTHON, write_wheel
+from grader.authoring.handout import wheel as wheel_module
+from grader.authoring.handout.wheel import PACKAGES, PYTHON, write_wheel
 from tests.harness.conftest import write_files
 from tests.harness.core.test_borders import imports_of
 
@@ -88,7 +88,7 @@ def test_the_wheel_version_identifies_the_content_of_the_engine(wheel, tmp_path,
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
     engine = Path(shutil.copytree(ROOT / "grader", tmp_path / "other" / "grader"))
     (engine / "core" / "more.py").touch()
-    monkeypatch.setattr(installing, "_PACKAGE", engine)
+    monkeypatch.setattr(wheel_module, "_PACKAGE", engine)
     assert write_wheel(tmp_path) != wheel.name
 
 

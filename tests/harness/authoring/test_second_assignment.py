@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.handout.freezing import differences
+from grader.authoring.handout.fixture_differences import differences
 from grader.results.store import Store
 
 pytestmark = pytest.mark.process

@@ -27,8 +27,12 @@ LOADED_IN_WORKERS = {
     "grader.core.wire.frames",
     "grader.core.wire.records",
     "grader.core.wire.scripts",
+    "grader.core.wire.tensors",
     "grader.core.wire.trials",
+    "grader.core.wire.value_rows",
+    "grader.core.wire.value_tree",
     "grader.core.wire.values",
+    "grader.core.wire.values_in_words",
     "grader.worker",
     "grader.worker.confinement",
     "grader.worker.confinement.file_tree",
@@ -161,7 +165,7 @@ def test_worker_modules_import_no_trusted_module():
     """
     all_modules = {it for it in imports_by_engine_module() if it.count(".") > 1}
     for file in (ENGINE / "worker").rglob("*.py"):
-        at_the_end = ("grader.core.files",) if file.stem == "zygote" else ()
+        at_the_end = ("grader.core.folders",) if file.stem == "zygote" else ()
         modules = {name for name in imports_of(file) if is_below(name, "grader")} & {*all_modules}
         others = {it for it in modules if not is_below(it, "grader.worker", *SHARED, *at_the_end)}
         assert not others, file

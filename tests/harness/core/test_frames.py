@@ -12,18 +12,11 @@ import pytest
 import torch
 
 from grader.core.wire.calls import Answer, encode_answer
-from grader.core.wire.frames import (
-    ANSWER,
-    ARRAY_DTYPES,
-    MAX_TEXT,
-    Received,
-    decode,
-    encode,
-    receive,
-    received,
-)
+from grader.core.wire.frames import ANSWER, Received, decode, encode, receive, received
 from grader.core.wire.records import BadFrame
-from grader.core.wire.values import DTYPES, Elsewhere, Foreign, Named, Value
+from grader.core.wire.tensors import DTYPES
+from grader.core.wire.value_tree import ARRAY_DTYPES, MAX_TEXT
+from grader.core.wire.values import Elsewhere, Foreign, Named, Value
 
 pytestmark = pytest.mark.unit
 

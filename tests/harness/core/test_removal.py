@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.files import remove
+from grader.core.folders import remove
 from grader.sandbox.usage_watch import DiskQuota, fits
 
 pytestmark = pytest.mark.unit

@@ -11,7 +11,8 @@ import torch
 from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.core.wire.trials import Outcomes
-from grader.core.wire.values import Named, as_tensor
+from grader.core.wire.value_rows import as_tensor
+from grader.core.wire.values import Named
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.mistakes.prediction import Numbers
 from grader.explain.repair.earlier_calls import SAID, Dependence, dependence

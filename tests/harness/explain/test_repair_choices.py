@@ -12,7 +12,8 @@ from grader.core.verdict import Aspect
 from grader.core.wire.calls import Call
 from grader.explain.line_words import subject_in_words, suspicion
 from grader.explain.repair.choice import RepairedExercise, chosen
-from grader.explain.repair.exercises import Changes, ExerciseRepair, Proved, proved
+from grader.explain.repair.exercises import ExerciseRepair
+from grader.explain.repair.proof import Changes, Proved, proved
 from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import FileEdit, Lines, RepairEdit
 from grader.explain.repair.sources import EditableSources

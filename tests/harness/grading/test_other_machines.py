@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.authoring.handout.freezing import differences
+from grader.authoring.handout.fixture_differences import differences
 from grader.core.wire.values import mapped
 from grader.testing.cases import Case, FrozenTest, content_of, freeze, thaw
 from tests.harness.conftest import RIGHT

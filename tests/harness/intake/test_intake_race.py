@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.core.files import removed_afterwards
+from grader.core.folders import removed_afterwards
 from grader.core.submission import Unreadable
 from grader.intake.entry import Entry
 from grader.intake.handed_in import fingerprint, pack

@@ -13,7 +13,8 @@ from rich.console import Console
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Diagnosis
-from grader.core.wire.values import Named, Value, as_tensor
+from grader.core.wire.value_rows import as_tensor
+from grader.core.wire.values import Named, Value
 from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
 from grader.reports.summary import (
     case_in_words,

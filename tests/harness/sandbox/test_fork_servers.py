@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.core.assignment import BadAssignment
-from grader.core.files import PASSABLE, new_scratch
+from grader.core.folders import PASSABLE, new_scratch
 from grader.core.processes import Allowance, is_alive
 from grader.core.submission import Submission
 from grader.core.verdict import Status

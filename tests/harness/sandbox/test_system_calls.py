@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from grader.core.assignment import find_assignment
-from grader.core.files import PASSABLE, new_scratch
+from grader.core.folders import PASSABLE, new_scratch
 from grader.core.processes import Allowance
 from grader.core.submission import Submission
 from grader.core.wire.calls import Call

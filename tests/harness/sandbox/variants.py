@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from grader.core.files import new_scratch, removed_afterwards
+from grader.core.folders import new_scratch, removed_afterwards
 from grader.core.submission import Unreadable
 from grader.core.wire.calls import Call
 from grader.intake.client import IntakeClient

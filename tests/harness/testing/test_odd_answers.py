@@ -12,7 +12,8 @@ import torch
 
 from grader.core.wire.calls import Answer, Work, decode_answer, encode_answer
 from grader.core.wire.frames import received
-from grader.core.wire.values import DTYPES, Elsewhere, Foreign, Named
+from grader.core.wire.tensors import DTYPES
+from grader.core.wire.values import Elsewhere, Foreign, Named
 from grader.explain.answers import InFull
 from grader.testing.assertions import (
     assert_gradients_match,
