@@ -20,13 +20,7 @@ from grader.explain.exceptions.explanation import call_in_words, fault_of, print
 from grader.testing.assertions import WrongForm, WrongNumbers
 from grader.testing.comparison import single_number
 from grader.testing.contract import Adapter
-from grader.testing.kinds import (
-    Kind,
-    Misfit,
-    PlainType,
-    TensorType,
-    category_of,
-)
+from grader.testing.kinds import Kind, Misfit, PlainType, TensorType, category_of
 from grader.testing.outcome import StudentFault, Trace, where_of
 from grader.testing.structure import wrong_shape
 

@@ -48,15 +48,19 @@ def subject_in_words(subject: str, before: str, after: str) -> str:
     return f"a call of `{next(iter(added))}`{_MISSING}" if added.total() == 1 else ""
 
 
-def proof(places: Sequence[str], sources: Sequence[str], is_all: bool) -> str:
+def proof(
+    places: Sequence[str], sources: Sequence[str], is_all: bool, are_several: bool = False
+) -> str:
     """Returns the sentence that says which change was seen to fix tests, and the source below.
 
     `places` are alternatives, each with its source. Without `is_all`, some tests of the exercise
-    stay wrong or did not run; another change of the line may fix them.
+    stay wrong or did not run; another change of the line may fix them. If they `are_several`, a
+    place is of lines that change together.
     """
     is_one = len(places) == 1
     which = places[0] if is_one else "one of these lines"
-    alone = " alone" if is_one and is_all else ""
+    alone = " together" if are_several else " alone"
+    alone = alone if is_one and (is_all or are_several) else ""
     tests = "all failed tests of the exercise" if is_all else "this test"
     told = sources if is_one else map(": ".join, zip(places, sources, strict=True))
     return "\n    ".join([f"Changing {which}{alone} fixes {tests}.", *told])

@@ -18,14 +18,7 @@ from grader.core.verdict import TELLING_ASPECTS, Aspect
 from grader.core.wire.calls import Answer, Call, Record, Reply
 from grader.core.wire.records import Line
 from grader.explain.deadline import NEVER, Deadline, TooLate
-from grader.explain.layouts import (
-    NEARLY,
-    RESULT,
-    Cut,
-    KnownSteps,
-    Likeness,
-    Steps,
-)
+from grader.explain.layouts import NEARLY, RESULT, Cut, KnownSteps, Likeness, Steps
 from grader.explain.mistakes.catalogue import Catalogue
 from grader.explain.mistakes.diagnosis import is_right
 from grader.testing.differences import is_near
@@ -127,10 +120,7 @@ def in_words(steps: Sequence[StepSeen]) -> str:
 
 
 def steps_seen(
-    records: Sequence[Record],
-    right: Steps,
-    deadline: Deadline = NEVER,
-    fixed: Collection[str] = (),
+    records: Sequence[Record], right: Steps, deadline: Deadline = NEVER, fixed: Collection[str] = ()
 ) -> tuple[StepSeen, ...]:
     """Returns the steps of the reference, each right, wrong or not seen in the records.
 
@@ -279,10 +269,7 @@ def _compared(
         line = None if _is_finite(one) else first_strange(own.records)
         if line is not None:
             strange.setdefault(one.test, line)
-    return StepComparison(
-        StepWalk(exercise, chosen[0].test, taken) if taken else None,
-        strange,
-    )
+    return StepComparison(StepWalk(exercise, chosen[0].test, taken) if taken else None, strange)
 
 
 def _recorded(ask: Ask, observation: Observation) -> Answer:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from grader.explain.rewriting import generation
+from grader.explain.rewriting.combined import combined
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.slips import load_slips
 
 ATTENTION = load_slips(Path(__file__).parents[2])
-# Returns the edits of a program of the root assignment.
-edits_of = partial(generation.edits_of, slips=ATTENTION)
+
+
+def edits_of(source: str, *context: Any, **further: Any) -> list[Edit]:
+    """Returns the edits of a program of the root assignment with their combinations, by cost."""
+    made = generation.edits_of(source, *context, **{"slips": ATTENTION, **further})
+    single = [one for one in made if len(one.lines) == 1]
+    return sorted([*made, *combined(source, single)], key=lambda one: one.cost)
 
 
 def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str, str, str]]:

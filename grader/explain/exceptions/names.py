@@ -8,11 +8,7 @@ import sys
 
 from grader.core.names import KNOWN_PACKAGES
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import (
-    ExceptionKind,
-    Explanation,
-    kind,
-)
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind
 
 _IMPORTS = {
     "torch": "import torch",

@@ -96,10 +96,7 @@ SIZES: tuple[ExceptionKind, ...] = (
         r"first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: \[(\d+), (\d+)\]",
         _batched_product,
     ),
-    kind(
-        r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
-        _broadcast,
-    ),
+    kind(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", _broadcast),
     kind(r"shape '\[(.*?)\]' is invalid for input of size (\d+)", _reshaped),
     kind(
         r"view size is not compatible",

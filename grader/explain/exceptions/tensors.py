@@ -5,12 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.core.wire.calls import Raised
-from grader.explain.exceptions.kinds import (
-    ExceptionKind,
-    Explanation,
-    dtype_name,
-    kind,
-)
+from grader.explain.exceptions.kinds import ExceptionKind, Explanation, dtype_name, kind
 
 # torch writes C's names of dtypes, too: `long int`.
 _DTYPE = r"((?:(?:long|short|signed|unsigned) )?[\w:.]*\w)"

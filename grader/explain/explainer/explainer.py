@@ -13,23 +13,9 @@ from dataclasses import replace
 from grader.core.evidence import Evidence, StepWalk
 from grader.core.explanation import Told, Words, WrongAnswers
 from grader.core.text import plain
-from grader.core.verdict import (
-    COUNTED_ASPECTS,
-    WATCHED_ASPECTS,
-    Aspect,
-    Status,
-    Visibility,
-    Where,
-)
+from grader.core.verdict import COUNTED_ASPECTS, WATCHED_ASPECTS, Aspect, Status, Visibility, Where
 from grader.explain.deadline import NEVER, Deadline
-from grader.explain.explainer.rerun import (
-    GRADED,
-    LOST,
-    REPEATED,
-    LostTests,
-    Rerun,
-    RerunResult,
-)
+from grader.explain.explainer.rerun import GRADED, LOST, REPEATED, LostTests, Rerun, RerunResult
 from grader.explain.explainer.unknown import nameless, suspicion
 from grader.explain.explainer.workbench import RepairWorkshop
 from grader.explain.mistakes.diagnosis import Finding, diagnose, wrong_cases
@@ -214,11 +200,7 @@ class Failures:
             yield self._with_lines(words, named, depends, workshop)
 
     def _with_lines(
-        self,
-        words: Words,
-        named: Mapping[str, Told],
-        depends: Dependence,
-        workshop: RepairWorkshop,
+        self, words: Words, named: Mapping[str, Told], depends: Dependence, workshop: RepairWorkshop
     ) -> Words:
         """Returns the words with the line that fixes a test in place of the test's steps."""
         asked = {

@@ -63,10 +63,7 @@ class RepairWorkshop:
         return Dependence()
 
     def repaired(
-        self,
-        catalogue: Catalogue,
-        asked: Mapping[str, Sequence[CheckedCall]],
-        deadline: Deadline,
+        self, catalogue: Catalogue, asked: Mapping[str, Sequence[CheckedCall]], deadline: Deadline
     ) -> dict[str, RepairedExercise]:
         """Returns the repair of each exercise that has one.
 
@@ -133,10 +130,10 @@ class RepairWorkshop:
         return found
 
     def _noted(self, attempt: RepairAttempt) -> Repair:
-        choice = attempt.choice
-        places = () if choice is None else tuple((one.file, one.line) for one in choice.places)
+        told = () if attempt.choice is None else attempt.choice.places
+        lines = ((one.file, line) for one in told for line in (one.line, *one.also))
         seconds, self._seconds = round(self._seconds, 4), 0.0
-        return Repair(tuple(sorted(attempt.fixed)), places, attempt.tried, seconds)
+        return Repair(tuple(sorted(attempt.fixed)), tuple(lines), attempt.tried, seconds)
 
     @contextlib.contextmanager
     def _bench(self) -> Iterator[Workbench]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from grader.core.names import is_adapter
+from grader.core.text import enumerated
 from grader.explain.line_words import proof, subject_in_words, suspicion
 from grader.explain.repair.search import FileEdit, RepairEdit
 from grader.explain.repair.sources import EditableSources
@@ -37,7 +38,10 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line whose edit `made` fixes an exercise: the part to change, and the changed source."""
+    """A line whose edit `made` fixes an exercise: the part to change, and the changed source.
+
+    `also` are the lines that change together with it, each with its source before and after.
+    """
 
     made: FileEdit
     file: str
@@ -45,6 +49,12 @@ class Place:
     source: str
     subject: str
     new_source: str
+    also: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> Sequence[tuple[str, str]]:
+        """Returns the source of each line that changes, before and after."""
+        return [(self.source, self.new_source), *self.also.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +80,10 @@ class RepairedExercise:
         failed test of the exercise.
         """
         where = [in_place(place) for place in self.places]
-        said = proof(where, [place.source for place in self.places], is_all)
+        sources = ["\n    ".join(old for old, _ in one.sources) for one in self.places]
+        said = proof(where, sources, is_all, bool(self.places[0].also))
         if shown:
-            said += f"\nFor example:\n    {self.places[0].new_source}"
+            said += "\n    ".join(["\nFor example:", *(new for _, new in self.places[0].sources)])
         subjects = [
             subject_in_words(one.subject, one.source, one.new_source) for one in self.places
         ]
@@ -80,8 +91,11 @@ class RepairedExercise:
 
 
 def in_place(place: Place) -> str:
-    """Returns the place of a line in the form that editors open: `path:line`."""
-    return f"{place.file}:{place.line}"
+    """Returns the place of a line in the form that editors open: `path:line`.
+
+    Lines that change together with it follow: `path:4, 5 and 6`.
+    """
+    return f"{place.file}:{enumerated([*map(str, (place.line, *place.also))])}"
 
 
 def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedExercise | None:
@@ -125,15 +139,13 @@ def _line(repair: RepairEdit) -> Line:
 
 def _place(made: FileEdit, sources: EditableSources) -> Place:
     file, edit = made.file, made.edit
-    lines = edit.applied(sources.text(file)).split("\n")
-    return Place(
-        made,
-        file,
-        edit.line,
-        sources.line(file, edit.line),
-        edit.subject,
-        lines[edit.line - 1].strip() if edit.line <= len(lines) else "",
-    )
+    new = edit.applied(sources.text(file)).split("\n")
+    changed = {
+        line: (sources.line(file, line), new[line - 1].strip() if line <= len(new) else "")
+        for line in (edit.line, *edit.lines[1:])
+    }
+    before, after = changed.pop(edit.line)
+    return Place(made, file, edit.line, before, edit.subject, after, changed)
 
 
 _NAME = re.compile(r"[^\W\d]\w*")

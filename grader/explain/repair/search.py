@@ -13,13 +13,9 @@ import torch
 
 from grader.core.wire.trials import KINDS, MAX_EDITS, Outcomes, Passed, TextChange, Trials
 from grader.explain.mistakes.catalogue import Catalogue
-from grader.explain.repair.questions import (
-    CheckedCall,
-    in_turn,
-    is_answer,
-    telling,
-)
+from grader.explain.repair.questions import CheckedCall, in_turn, is_answer, telling
 from grader.explain.repair.sources import EditableSources
+from grader.explain.rewriting.combined import combined
 from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.generation import edits_of
 from grader.explain.rewriting.program.scopes import Observed
@@ -138,9 +134,9 @@ def schedule(
 ) -> tuple[list[FileEdit], int]:
     """Returns the edits to try, cheapest first, and how many of them are likely.
 
-    Edits of several lines are left out: an explanation names one line to change. The order depends
-    on nothing but the sources, the lines, and the kinds of values that variables held. `cleared`
-    are the lines that right exercises run.
+    Edits of several lines are left out, except those that change like places. The order depends on
+    nothing but the sources, the lines, and the kinds of values that variables held. `cleared` are
+    the lines that right exercises run.
     """
     found: list[tuple[float, FileEdit]] = []
     observed = _observed(passed)
@@ -149,10 +145,10 @@ def schedule(
             break
         text, held = sources.text(file), observed.get(file, {})
         edits = edits_of(text, lines, sources.elsewhere(file), sources.slips, held)
-        for edit in edits:
-            is_short = sum(len(one.text) for one in edit.replacements) <= _LONGEST
-            if is_short and len(edit.lines) == 1:
-                is_cleared = (file, edit.lines[0]) in cleared
+        single = [edit for edit in edits if len(edit.lines) == 1]
+        for edit in (*single, *combined(text, single)):
+            if sum(len(one.text) for one in edit.replacements) <= _LONGEST:
+                is_cleared = all((file, line) in cleared for line in edit.lines)
                 cost = edit.cost + (_CLEARED if is_cleared else 0.0)
                 found.append((cost, FileEdit(file, edit)))
     found.sort(key=lambda pair: (pair[0], pair[1].file, pair[1].edit.line))

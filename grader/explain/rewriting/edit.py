@@ -25,7 +25,8 @@ class Edit:
     `line` is the line of the changed expression. `lines` are all lines that change, without those
     that only get parentheses. Both count from 1. `cost` is small for a likely slip and a small
     change. `subject` names the changed part to a student, and never the new text. `in_function`
-    says whether the body of a function changes.
+    says whether the body of a function changes. The `role` is the same for the same part of like
+    statements in one function.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Edit:
     replacements: tuple[Replacement, ...]
     subject: str
     in_function: bool
+    role: str = ""
 
     def applied(self, source: str) -> str:
         """Returns the program after the edit."""
@@ -93,7 +95,8 @@ def edit_of(program: Program, draft: Draft, pieces: tuple[Replacement, ...]) -> 
     line = program.line(draft.at)
     subject = BRANCH if _decides(program, draft.node) else draft.subject
     in_function = isinstance(program.scope(draft.node), Function)
-    return Edit(draft.kind, line, lines, draft.cost, pieces, subject, in_function)
+    role = program.role(draft.node)
+    return Edit(draft.kind, line, lines, draft.cost, pieces, subject, in_function, role)
 
 
 def _decides(program: Program, node: ast.AST) -> bool:
@@ -129,14 +132,7 @@ def instead(program: Program, node: ast.AST, text: str) -> Replacement:
     return Replacement(span.start, span.end, text)
 
 
-def put(
-    program: Program,
-    node: ast.AST,
-    text: str,
-    kind: str,
-    cost: float,
-    subject: str,
-) -> Draft:
+def put(program: Program, node: ast.AST, text: str, kind: str, cost: float, subject: str) -> Draft:
     """Returns a draft that replaces a node by another text."""
     piece = instead(program, node, text)
     return Draft(kind, cost, subject, with_indices(program, node), (piece,), piece.start)
@@ -151,13 +147,7 @@ def with_indices(program: Program, node: ast.AST) -> ast.AST:
 
 
 def wrap(
-    program: Program,
-    node: ast.expr,
-    before: str,
-    after: str,
-    kind: str,
-    cost: float,
-    subject: str,
+    program: Program, node: ast.expr, before: str, after: str, kind: str, cost: float, subject: str
 ) -> Draft:
     """Returns a draft that puts text around a node."""
     span = program.outer_span(node)
@@ -173,12 +163,7 @@ def wrap(
 
 
 def keep(
-    program: Program,
-    node: ast.expr,
-    kept: ast.expr,
-    kind: str,
-    cost: float,
-    subject: str,
+    program: Program, node: ast.expr, kept: ast.expr, kind: str, cost: float, subject: str
 ) -> Draft:
     """Returns a draft that replaces a node by one of its parts and keeps the line ends."""
     whole, part = program.span(node), program.outer_span(kept)

@@ -288,10 +288,7 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.BoolOp: (operators.logic,),
     ast.IfExp: (operators.choices,),
     ast.Name: (names.variables,),
-    ast.Attribute: (
-        names.variables,
-        names.attributes,
-    ),
+    ast.Attribute: (names.variables, names.attributes),
     ast.Call: (
         calls.functions,
         calls.dropped,
@@ -305,11 +302,6 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.List: (calls.elements,),
     ast.JoinedStr: (entries.patterns,),
     ast.Subscript: (slices.indices,),
-    ast.AugAssign: (statements.names_exchanged,),
-    ast.Assign: (
-        statements.assignments,
-        statements.names_exchanged,
-    ),
+    ast.Assign: (statements.assignments,),
     ast.Expr: (statements.results,),
-    ast.Return: (statements.names_exchanged,),
 }

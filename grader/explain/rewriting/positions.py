@@ -6,12 +6,7 @@ import ast
 from collections.abc import Callable
 from enum import Enum
 
-from grader.explain.rewriting.program.setting import (
-    Setting,
-    argument_of,
-    integer,
-    is_axis,
-)
+from grader.explain.rewriting.program.setting import Setting, argument_of, integer, is_axis
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import Nature
 

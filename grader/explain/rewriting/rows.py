@@ -208,13 +208,7 @@ ROWS: tuple[Row, ...] = (
     *rows(_TRANSPOSED, SLIP, ("$x", "$x.mT"), at=_SECOND, x=_TENSOR),
     *rows(_TRANSPOSED, SLIP, ("$w", "$w.T"), at=_SECOND, w=_WEIGHT),
     *rows(_TRANSPOSED, SLIP + 0.25, ("$name", "$name.T"), at=_STORED, name=_WEIGHT),
-    *rows(
-        _TRANSPOSED,
-        WRAP,
-        ("$name", "$name.T"),
-        at=(*_PASSED, Position.ENTRY),
-        name=_WEIGHT,
-    ),
+    *rows(_TRANSPOSED, WRAP, ("$name", "$name.T"), at=(*_PASSED, Position.ENTRY), name=_WEIGHT),
     *rows(
         _TRANSPOSED,
         CHANGE,
@@ -248,7 +242,7 @@ ROWS: tuple[Row, ...] = (
         "where a range begins and ends",
         WRAP,
         *_bounds(
-            *(("$n", "0, $n, 2"), ("$n", "1, $n"), ("$a, $n", "$a, $n, 2"), ("$a, $n", "$n, $a")),
+            *(("$n", "0, $n, 2"), ("$n", "1, $n"), ("$a, $n", "$a, $n, 2"), ("$a, $n", "$n, $a"))
         ),
     ),
     *rows(

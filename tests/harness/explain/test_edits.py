@@ -262,6 +262,12 @@ SLIPS: dict[str, list[tuple[str, ...]]] = {
         ("einops", '"...qk,...kd->...qd"', '"...kq,...kd->...qd"'),
         ("einops", '"... s i, o i -> ... s o"', '"... s i, i o -> ... s o"'),
         ("einops", '-> ... h s d", h=', '-> ... s h d", h='),
+        (
+            "einops",
+            '... s i, o i -> ... s o"',
+            '... s i, i i -> ... s i"',
+            '... s i, a i -> ... s a"',
+        ),
     ],
     "a statement": [
         ("positions", "k = rope(k, positions)", "k = rope(rope(k, positions), positions)"),

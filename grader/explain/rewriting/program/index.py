@@ -9,13 +9,7 @@ from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.source import (
-    Function,
-    Program,
-    Scope,
-    callee,
-    with_defaults,
-)
+from grader.explain.rewriting.program.source import Function, Program, Scope, callee, with_defaults
 
 _WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
 

@@ -86,6 +86,15 @@ class Program:
             yield node
             node = self.parent(node)
 
+    def role(self, node: ast.AST) -> str:
+        """Returns which part of which kind of statement a node is, and of which function."""
+        path: list[str] = []
+        while isinstance(node, ast.expr | ast.keyword | ast.comprehension):
+            home = self.home(node)
+            path.append(f"{type(home.parent).__name__}.{home.field}")
+            node = home.parent
+        return f"{self.span(self.scope(node)).start} {' '.join(path)}"
+
     def scope(self, node: ast.AST) -> Scope:
         """Returns the innermost function, class or module around a node; the module for itself."""
         return self.tree if node is self.tree else self._homes[node].scope

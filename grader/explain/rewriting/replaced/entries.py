@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import string
 from collections.abc import Iterator
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement
@@ -38,9 +39,8 @@ def patterns(setting: Setting, node: ast.Constant | ast.JoinedStr) -> Iterator[D
     spaced = any(" " in part.strip() for part in re.split("->|,", value))
     tokens = list((_EINOPS if spaced else _EINSUM).finditer(value))
     seen = {value}
-    found = itertools.chain(
-        _batched(value, tokens), _exchanged(value, tokens), _replaced(value, tokens)
-    )
+    families = (_batched, _diagonal, _exchanged, _replaced)
+    found = itertools.chain.from_iterable(family(value, tokens) for family in families)
     for cost, text in itertools.islice(found, _MOST_PATTERNS):
         if text not in seen:
             seen.add(text)
@@ -73,6 +73,20 @@ def _batched(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
             if part and all(token[0] != "..." for token in part):
                 start = part[0].start()
                 yield SLIP, f"{value[:start]}...{value[start:]}"
+
+
+def _diagonal(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:
+    """Yields a name of its own for one of two equal names in a part, and for it in the output."""
+    *inputs, output = _parts(tokens)
+    used = {token[0] for part in (*inputs, output) for token in part}
+    free = next((letter for letter in string.ascii_lowercase if letter not in used), "a")
+    for part in inputs:
+        names = [token[0] for token in part]
+        for token in part:
+            for out in output if names.count(token[0]) > 1 else ():
+                if out[0] == token[0]:
+                    changed = value[: out.start()] + free + value[out.end() :]
+                    yield SLIP, changed[: token.start()] + free + changed[token.end() :]
 
 
 def _exchanged(value: str, tokens: list[re.Match[str]]) -> Iterator[_Change]:

@@ -7,19 +7,13 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, instead, put
+from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement, put
 from grader.explain.rewriting.ingredients import alternatives
 from grader.explain.rewriting.program.setting import Setting, is_axis
-from grader.explain.rewriting.program.source import (
-    LIBRARIES,
-    Function,
-    Scope,
-    callee,
-)
+from grader.explain.rewriting.program.source import LIBRARIES, Function, Scope, callee
 from grader.explain.rewriting.program.vocabulary import Nature, kinship, nature_of_name, words
 
 _MOST_FOR_CONSTANTS = 4
-_SIMPLE = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)
 
 
 def variables(setting: Setting, node: ast.Name | ast.Attribute) -> Iterator[Draft]:
@@ -61,24 +55,6 @@ def instead_of_constants(setting: Setting, node: ast.expr) -> Iterator[Draft]:
             found.append((cost, -one.first, one.name))
     for cost, _, name in sorted(found)[:_MOST_FOR_CONSTANTS]:
         yield put(setting, node, name, "name", cost, "a hard-coded value")
-    yield from _wherever_it_stands(setting, node, [name for _, _, name in sorted(found)[:1]])
-
-
-def _wherever_it_stands(setting: Setting, node: ast.expr, names: list[str]) -> Iterator[Draft]:
-    """Yields a name in place of a constant wherever its statement has it: `q[0], k[0]`."""
-    statement = setting.home(node).statement
-    same = [
-        one
-        for one in setting.parts(statement if isinstance(statement, _SIMPLE) else node)
-        if isinstance(one, ast.Constant)
-        and setting.text(one) == setting.text(node)
-        and not is_axis(setting, one)
-    ]
-    if len(same) > 1 and same[0] is node:
-        for name in names:
-            pieces = tuple(sorted(instead(setting, one, name) for one in same))
-            at = pieces[0].start
-            yield Draft("name", CHANGE, "a hard-coded value", statement, pieces, at)
 
 
 def _is_called_or_stored(setting: Setting, node: ast.Name | ast.Attribute) -> bool:

@@ -5,15 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import (
-    CHANGE,
-    SLIP,
-    Draft,
-    Replacement,
-    exchange,
-    keep,
-    put,
-)
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement, exchange, keep, put
 from grader.explain.rewriting.program.setting import TURNING, Setting, argument_of, integer
 from grader.explain.rewriting.program.source import callee
 from grader.explain.rewriting.program.vocabulary import Nature

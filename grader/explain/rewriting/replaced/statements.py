@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, WRAP, Draft, Replacement
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, Replacement
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.vocabulary import Nature, in_use, kinship
 
@@ -48,39 +48,3 @@ def assignments(setting: Setting, node: ast.Assign) -> Iterator[Draft]:
             piece = Replacement(place, place, text)
             subject = f"whether `{other}` needs the same as `{name}`"
             yield Draft("repeated", CHANGE, subject, node, (piece,), span.start)
-
-
-def names_exchanged(setting: Setting, node: ast.stmt) -> Iterator[Draft]:
-    """Yields two related names swapped in a whole statement."""
-    if not isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) or node.value is None:
-        return
-    names = setting.scopes.names(node)
-    loops = set(setting.scopes.loops(node))
-    places: dict[str, list[ast.expr]] = {}
-    for one in setting.parts(node.value):
-        match one:
-            case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
-                places.setdefault(setting.text(one), []).append(one)
-    known, uses = list(places), {name: _uses(setting, own) for name, own in places.items()}
-    for place, first in enumerate(known):
-        for second in known[place + 1 :]:
-            are_flags = names.nature(first) is names.nature(second) is Nature.FLAG
-            are_like = names.kin(first, second) == 2 or are_flags or {first, second} <= loops
-            if not are_like and uses[first].isdisjoint(uses[second]):
-                continue
-            pieces = sorted(
-                Replacement(span.start, span.end, new)
-                for old, new in ((first, second), (second, first))
-                for span in map(setting.span, places[old])
-            )
-            if len(pieces) > 1:
-                subject = f"the use of `{first}` and `{second}`"
-                cost = SLIP if len(pieces) == 2 else CHANGE
-                at = pieces[0].start
-                yield Draft("names", min(cost, WRAP), subject, node, tuple(pieces), at)
-
-
-def _uses(setting: Setting, nodes: Iterable[ast.expr]) -> set[tuple[str, int]]:
-    """Returns the functions that get values of a name, each with the place of the argument."""
-    calls = [(node, call) for node in nodes if isinstance(call := setting.parent(node), ast.Call)]
-    return {(setting.text(of.func), of.args.index(one)) for one, of in calls if one in of.args}
