@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from grader.explain.rewriting import generation
 from grader.explain.rewriting.combined import combined
@@ -14,13 +14,14 @@ from grader.explain.rewriting.edit import Edit
 from grader.explain.rewriting.slips import load_slips
 
 ATTENTION = load_slips(Path(__file__).parents[2])
+# Returns the edits of a program of the root assignment.
+edits_of = partial(generation.edits_of, slips=ATTENTION)
 
 
-def edits_of(source: str, *context: Any, **further: Any) -> list[Edit]:
-    """Returns the edits of a program of the root assignment with their combinations, by cost."""
-    made = generation.edits_of(source, *context, **{"slips": ATTENTION, **further})
-    single = [one for one in made if len(one.lines) == 1]
-    return sorted([*made, *combined(source, single)], key=lambda one: one.cost)
+def with_combinations(source: str, lines: Iterable[int] | None = None) -> list[Edit]:
+    """Returns the edits of a program that are tried: those of single lines, and combinations."""
+    single = [one for one in edits_of(source, lines) if len(one.lines) == 1]
+    return sorted([*single, *combined(source, single)], key=lambda one: (one.cost, one.line))
 
 
 def table_of(slips: Mapping[str, Sequence[Sequence[str]]]) -> list[tuple[str, str, str, str]]:
@@ -38,7 +39,9 @@ def assert_undone(program: str, group: str, right: str, wrong: str, fixed: str) 
     slipped, wanted = program.replace(right, wrong, 1), program.replace(right, fixed, 1)
     first = program[: program.index(right)].count("\n") + 1
     lines = range(first, first + wrong.count("\n") + 1)
-    assert wanted in Programs(slipped, edits_of(slipped, lines)), group
+    assert wanted in Programs(
+        slipped, [*edits_of(slipped, lines), *with_combinations(slipped, lines)]
+    ), group
 
 
 class Programs:

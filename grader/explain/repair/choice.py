@@ -49,7 +49,7 @@ class Place:
     source: str
     subject: str
     new_source: str
-    also: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    also: Mapping[int, tuple[str, str]] = field(default_factory=dict, hash=False)
 
     @property
     def sources(self) -> Sequence[tuple[str, str]]:

@@ -19,7 +19,7 @@ from grader.explain.repair.search import Search, SearchBounds
 from grader.explain.repair.sources import EditableSources
 from grader.testing.outcome import Question
 from grader.worker.trials.trials import Trying
-from tests.harness.undoing import ATTENTION, edits_of
+from tests.harness.undoing import ATTENTION, with_combinations
 
 pytestmark = pytest.mark.unit
 
@@ -85,7 +85,7 @@ def test_likely_edits_are_tried_in_order_until_time_runs_out(function, tmp_path)
     assert search.chosen(sources, lambda found: found or None, likely_only=False) is None
     in_order = [
         {f"{NAME}.py": [TextChange(one.start, one.end, one.text) for one in edit.replacements]}
-        for edit in edits_of(PROGRAM)
+        for edit in with_combinations(PROGRAM)
     ]
     first, second = benches
     assert MAX_EDITS < len(first.tried) < len(in_order)
