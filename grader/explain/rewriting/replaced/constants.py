@@ -72,7 +72,8 @@ def _of_integer(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     if given and (callee(given[0]) in ("tril", "triu") or given[1] == "diagonal"):
         subject = f"the diagonal of {named(given[0])}"
     sign = _cost_of_sign(setting, node)
-    others = {value + 1: SLIP, value - 1: SLIP, -value: sign, 0: CHANGE, 1: CHANGE, 2: CHANGE}
+    # The likelier ones last: `1 - 1` is a likely 0.
+    others = {0: CHANGE, 1: CHANGE, 2: CHANGE, -value: sign, value + 1: SLIP, value - 1: SLIP}
     if value > 0 and isinstance(setting.parent(node), ast.Assign | ast.AnnAssign | ast.arguments):
         others.setdefault(-1, CHANGE)  # it may be the number of an axis
     for other, cost in others.items():
