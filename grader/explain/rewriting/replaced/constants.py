@@ -137,7 +137,7 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
     else:
         near = {value + 1: CHANGE, value - 1: CHANGE, 0.0: CHANGE, 1.0: CHANGE, 2.0: CHANGE}
         near |= {2 * value: SLIP, value / 2: SLIP} if abs(value) in (1.0, 2.0) else {}
-        others |= near | {0.5: WRAP}
+        others |= {0.5: WRAP} | near
     for other, cost in others.items():
         yield put(setting, node, repr(other), "constant", cost, subject)
     if (value <= 0 and not isinstance(setting.parent(node), ast.BinOp)) or abs(value) >= 1000:
