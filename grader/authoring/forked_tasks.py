@@ -22,6 +22,7 @@ Result = TypeVar("Result")
 # The bytes beyond the parent's own: an edited program may ask for all the memory there is.
 _MEMORY = 2 << 30
 
+# The ends of sentences that say why a task has no result.
 ENDED = "when it was ended: it took too long"
 DIED = "when its process died"
 
@@ -41,8 +42,8 @@ class _Child(Generic[Task]):
         self._process.start()
         theirs.close()
 
-    def came(self) -> Any:
-        """Returns the next result, or the reason for having none; raises the work's exception."""
+    def next_result(self) -> Any:
+        """Returns the next result, or the reason for having none; raises if the work did."""
         if not self.connection.poll():
             self.end()
             return ENDED
@@ -77,8 +78,8 @@ def in_children(
 ) -> Iterator[tuple[int, Result | str]]:
     """Yields each finished task's number with its result, or the reason for having none.
 
-    Forked children do `each` so many tasks. A child is killed if a task takes more than `seconds`,
-    or more processor seconds than `may_take` allows (0: any number); another one does the rest.
+    Each forked child gets up to `each` tasks. It is killed if a task takes more than `seconds`, or
+    more processor seconds than `may_take` allows (0: any number); another child does the rest.
 
     Raises:
         RuntimeError: if the work raises anything but a MemoryError.
@@ -96,7 +97,7 @@ def in_children(
             for one in [*busy]:
                 if one.connection in ready or one.until <= time.monotonic():
                     (number, _), *one.tasks = one.tasks
-                    yield number, one.came()
+                    yield number, one.next_result()
                     one.until = time.monotonic() + seconds
                     if one.has_ended:
                         one.end()

@@ -15,7 +15,7 @@ from grader.core.text import PlainData
 
 _KEYS = ("due", "zone", "grace", "points", "percent", "of", "last", "days")
 _OF = ("reached", "possible")
-# From these years, time zones and late days lead to no date beyond those that Python knows.
+# In these years, a time zone or late days never lead to a date that `datetime` cannot hold.
 YEARS = range(100, 9900)
 
 
@@ -51,7 +51,7 @@ class LateRule(PlainData):
         return f"{self.percent:g} % of the {what} a day"
 
     def local(self, moment: datetime.datetime) -> datetime.datetime:
-        """Returns a moment in the assignment's time zone, which is also the default zone."""
+        """Returns a moment in the rule's time zone; one without an offset is taken to be in it."""
         zone = zoneinfo.ZoneInfo(self.zone) if self.zone else self.due.tzinfo
         return moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
 
@@ -93,9 +93,9 @@ def read_rule(table: object) -> LateRule:
 
 
 def moment_in(text: str) -> datetime.datetime | None:
-    """Returns the time that a text gives, of ISO 8601 or as platforms write it; None for others.
+    """Returns the time in a text, in ISO 8601 or as platforms write it; None for any other text.
 
-    Platforms write `2026-10-03 17:34:00.861687000 -0700` or `… UTC`. A time is in `YEARS`.
+    Platforms write `2026-10-03 17:34:00.861687000 -0700` or `… UTC`. The year must be in `YEARS`.
     """
     written = re.sub(r"\s+(UTC|GMT|Z)$", "Z", text.strip())
     written = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", written)

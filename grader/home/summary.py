@@ -19,7 +19,7 @@ from grader.explain.exceptions.explanation import printed_in_words
 from grader.home.failure import Failure
 
 PASSED, MISSING = "passed", "missing"
-# The property of a report with the exercise and the place of the stub that its test met.
+# The property of a test's report that names the exercise and place of the stub it reached.
 STUB = "stub"
 
 
@@ -118,7 +118,7 @@ def in_words(number: int) -> str:
 
 # Code stands deeper than the text of a failure.
 _INDENT = " " * 4
-# Exercises that a note names.
+# The most exercises that a note names.
 _MOST_NOTED = 3
 _COSTLY = (
     "Every public test passes, but these points do not count what the notes above cost: change "
@@ -283,7 +283,7 @@ def _example(
     if is_said and cause.other_place:
         yield f"    at {cause.other_place}"
     for text in rest if is_said else (first, *rest):
-        # The line that raised is often the one to change.
+        # Code is shown once: the line that raised is often the one to change.
         if text not in code:
             yield f"    {text}"
         if text.startswith(_INDENT):
@@ -291,7 +291,7 @@ def _example(
 
 
 def _extent(cause: Cause) -> Iterator[str]:
-    """Yields how many tests and exercises a cause fails, if these are several tests."""
+    """Yields how many tests and exercises a cause fails, if there are several tests."""
     if len(cause.tests) > 1:
         where = quantity(len(cause.exercises), "exercise")
         yield f"Fails {len(cause.tests)} tests in {where}: `pytest -v` shows each."

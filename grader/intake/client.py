@@ -26,7 +26,7 @@ from grader.intake.limits import DEFAULT_BOUNDS, MIB, Bounds, size_in_words
 
 _START_SECONDS = 60.0
 _WAKE_EVERY = 1.0  # seconds
-# A client that did not wake for so many seconds was stopped, and the process probably too.
+# A longer sleep means that the client was stopped, probably with its process: it does not count.
 _STOPPED = 2 * _WAKE_EVERY
 _ENGINE = Path(__file__).resolve().parents[2]
 # The same UTF-8 mode on both ends: file names then are the same bytes.
@@ -126,7 +126,7 @@ class IntakeClient:
             self._process.wait()
 
     def processor_seconds(self) -> float:
-        """Returns the processor time of the process, also after its end (Linux; elsewhere 0)."""
+        """Returns the process's processor time; 0 after `give_up`, and where `/proc` is missing."""
         fields = self._status()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
@@ -216,7 +216,7 @@ class IntakeClient:
         return bytes(said)
 
     def _ended_by(self, number: signal.Signals) -> bool:
-        """Returns whether a signal ended the process (the last field of its `stat` tells it)."""
+        """Returns whether a signal ended the process (`stat` ends with the exit code)."""
         fields = self._status()
         return bool(fields) and int(fields[49]) & 0x7F == number
 
@@ -256,7 +256,7 @@ class IntakeClient:
 def survey(entries: Sequence[Entry], adapters: str) -> dict[str, int]:
     """Returns for each package how many entries import it.
 
-    Leaves out unreadable entries, and all that come after the disk is full: grading says why.
+    Leaves out unreadable entries, and all others once the disk is full: grading says why.
     """
     found = Counter[str]()
     with contextlib.suppress(OSError), IntakeClient() as client:

@@ -11,7 +11,7 @@ Moodle reads only the participant's number (`mod/assign/feedback/file/importzipl
 becomes a feedback file of that name.
 
 Gradescope takes back only the feedback of an autograder. The autograder that is written here runs
-no code of a submission: it holds finished results. A submission's results have the number of its
+no code of a submission: it holds finished results. A submission's results bear the number of its
 folder in the export, which is the `id` in the autograder's metadata. A regrade of all submissions
 publishes the feedback of the class. Students who handed in again since the export get none.
 """
@@ -53,7 +53,7 @@ _CANVAS_HOW = (
 )
 _NUMBER = re.compile(r"[0-9]+")
 _CANVAS = re.compile(r".+?(?:_LATE)?_(?P<user>\d+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
-# The preferred kinds among a submission's files, those with most room for feedback first.
+# If several files were handed in, one gets the feedback: kinds with most room for it come first.
 _LIKED = (".zip", ".html", ".pdf", ".gz", ".tgz", ".tar", ".ipynb", ".txt", ".md", ".py")
 
 
@@ -166,7 +166,7 @@ _FOLDERS = (
     "A folder for each submission, with the feedback as a page and as text. A page needs no other "
     "file, and can be attached to a mail."
 )
-_OTHERS = re.compile(r"[^\w.@ -]+")
+_NOT_IN_NAMES = re.compile(r"[^\w.@ -]+")
 _LONGEST = 200  # bytes
 # Adds a submission's feedback to the output; returns the reason if that is impossible, or else "".
 _Add = Callable[[Letter], str]
@@ -261,7 +261,7 @@ def _add_folder(folder: Path, taken: set[str], letter: Letter) -> str:
 
 def _free(submission: str, taken: set[str]) -> str:
     """Returns a free folder name, made from a submission's, that any file system accepts."""
-    cut = _OTHERS.sub("_", submission).encode()[:_LONGEST].decode(errors="ignore")
+    cut = _NOT_IN_NAMES.sub("_", submission).encode()[:_LONGEST].decode(errors="ignore")
     name = cut.strip(" .") or "submission"
     free, number = name, 1
     while free.casefold() in {*taken, README.casefold()}:
@@ -284,5 +284,5 @@ FORMS = {
     "gradescope": _GRADESCOPE_HOW,
     "mail": _MAIL_HOW,
 }
-# The forms with a letter for each person; other forms hold one file for all of a submission.
+# The forms with a letter for each person; other forms hold one for each submission.
 _APART = ("folders", "mail")

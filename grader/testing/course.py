@@ -49,7 +49,7 @@ def load_contract(root: Path) -> dict[str, Adapter]:
 
 
 def load_references(root: Path) -> dict[str, Callable[..., Any]]:
-    """Returns the references in `solutions/` by exercise; none where they are not handed out.
+    """Returns the references in `solutions/` by exercise; none if a handout leaves them out.
 
     Raises:
         BadAssignment: if they cannot be imported.
@@ -63,15 +63,15 @@ def load_references(root: Path) -> dict[str, Callable[..., Any]]:
 
 
 Variants = Sequence[Callable[..., Any]]
-# Between the names of two mistakes that are made together.
+# Joins the names of two mistakes that are made together.
 AND = " + "
 
 
 @dataclass(frozen=True, slots=True)
 class Foundations:
-    """The exercises that each exercise may build on, likeliest first, and mistakes' variants.
+    """The exercises that each exercise may build on, likeliest first, and the known mistakes.
 
-    Variants are functions that make a mistake, by exercise.
+    `mistakes` holds, by mistake and exercise, its variants: functions that make the mistake.
     """
 
     builds_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def load_foundations(root: Path, exercises: Sequence[str]) -> Foundations:
     """Reads `BUILDS_ON` in `solutions.mistakes`, and the `MISTAKES` beside it.
 
     Raises:
-        BadAssignment: if they cannot be imported, or it names no exercise, or goes in a circle.
+        BadAssignment: if an import fails, or `BUILDS_ON` names another thing or goes in a circle.
     """
     if not (root / "solutions").is_dir():
         return Foundations()

@@ -14,11 +14,11 @@ from grader.core.wire.records import BadFrame, Below, File, LineNumber, Name, re
 
 # The most edits in one frame.
 MAX_EDITS = 500
-# The most lines that may be reported, in all files together.
+# The most executed lines that may be reported, in all files together.
 MAX_PASSED = 5000
 # The most variables whose kind may be reported, in all files together.
 MAX_SEEN = 3000
-# The kinds of values that a variable was seen to hold.
+# The kinds of values that a variable may hold.
 KINDS = ("tensor", "mask", "int", "float", "bool", "function", "shape", "other")
 # The key of a frame that holds trials; no call has it.
 TRIALS = "trials"
@@ -39,8 +39,8 @@ class TextChange:
 class Seen:
     """A variable, or an attribute like `self.scale`, that a function of the submission held.
 
-    `function` is the first line of the function, and `kind` the place of its value's kind in
-    `KINDS`.
+    `function` is the number of the function's first line. `kind` is the index of the value's kind
+    in `KINDS`.
     """
 
     function: LineNumber
@@ -61,10 +61,10 @@ class Passed:
 class Trials:
     """Edits to be tried on some calls; all edits are known before the first is tried.
 
-    The answers to the first `to_change` calls are wrong. An edit is dropped as soon as one of them
-    stays unchanged or has no answer. Each of `edits` maps files to changes; an edit without changes
-    is the control. `follow` is the number of first calls whose lines are recorded, without any
-    edit.
+    The answers to the first `to_change` calls are wrong. An edit is dropped as soon as one of these
+    answers stays the same or is missing. Each of `edits` maps files to changes; an edit without
+    changes is the control. No edit begins after `seconds`. The lines that the first `follow` calls
+    run are recorded, without any edit.
 
     If the only edit `stays`, it is applied to the state after the import, for the calls that follow
     these trials. No call is made now.
@@ -82,8 +82,8 @@ class Trials:
 class Outcomes:
     """The answers of edited programs.
 
-    `given` maps an edit and a call to a place in `answers`. `tried` edits were begun. `passed` are
-    the recorded lines.
+    `given` maps the numbers of an edit and a call to an index of `answers`. `tried` counts the
+    edits that were begun. `passed` holds the recorded lines.
     """
 
     given: dict[tuple[int, int], int] = field(default_factory=dict)

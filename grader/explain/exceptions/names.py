@@ -1,4 +1,4 @@
-"""Kinds of exceptions of names, imports, files, attributes, calls, exits, input and recursion."""
+"""Kinds of exceptions about names, imports, files, attributes, calls, exits, input, recursion."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from grader.core.names import KNOWN_PACKAGES
 from grader.core.wire.calls import Raised
 from grader.explain.exceptions.kinds import ExceptionKind, Explanation, kind
 
+# Names that are often used without their import.
 _IMPORTS = {
     "torch": "import torch",
     "nn": "from torch import nn",

@@ -1,4 +1,4 @@
-"""The service of the explainer process: takes jobs with verdicts and yields their words."""
+"""The service of the explainer process: takes graded submissions and yields their words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LARGEST_FILE = 64 << 20
 
 
 class ExplainerService:
-    """A service that explains one submission per job."""
+    """A service that explains one graded submission after another."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class ExplainerService:
         )
 
     def explain(self, job: Mapping[str, Any]) -> Iterator[Words]:
-        """Yields the words for a job, more with each step.
+        """Yields the words for a submission, more with each step.
 
-        After a failure of any kind, the last words say why the explanation is incomplete. A
-        submission that the judge could not read either gets no words.
+        `job` holds its entry and the judge's results. After a failure of any kind, the last words
+        say why they are incomplete. A submission that the judge could not read either gets none.
         """
         seconds, words = self._settings.explain_seconds, Words()
         try:
@@ -101,8 +101,8 @@ class ExplainerService:
 
     def _limits(self, job: Mapping[str, Any]) -> SessionLimits:
         settings, call_timeout = self._settings, self._suite.assignment.call_timeout
-        # A call that is late stops its worker, even if the submission has time left.
         whole = 2 * settings.explain_seconds
+        # A late call ends its worker: a quarter of the time is the most that one call may lose.
         call = min(call_timeout, settings.explain_seconds / 4)
         # An import that hung or crashed in the judge gets the time of one call, to find its line.
         is_lost = job["lost"] and job["status"] == GradeStatus.UNREADABLE

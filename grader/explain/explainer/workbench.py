@@ -24,8 +24,7 @@ from grader.explain.repair.questions import CheckedCall
 from grader.explain.repair.search import IN_CLASS, Search, Workbench
 from grader.explain.repair.sources import EditableSources
 from grader.explain.rewriting.slips import Slips
-from grader.sandbox.session import Session
-from grader.sandbox.session import TrialWorker as Opened
+from grader.sandbox.session import Session, TrialWorker
 from grader.sandbox.worker import WorkerLost
 
 Ask = Callable[[Call], Answer]
@@ -35,7 +34,7 @@ Result = TypeVar("Result")
 
 
 class RepairWorkshop:
-    """A repair of one submission's wrong exercises, in turn; `repairs` records each attempt.
+    """A workshop that repairs a submission's exercises in turn; `repairs` records each attempt.
 
     For exercises without a repair, `ignored` names a parameter or result that is never used.
     `contract` is the file of the adapters that students got.
@@ -100,7 +99,7 @@ class RepairWorkshop:
     ) -> dict[str, Proved]:
         """Returns, by exercise, the proof of its repair, after its `failed` tests ran with it.
 
-        Its other tests, those to be `kept`, run too, and still pass.
+        A repair that breaks one of the exercise's tests in `kept`, which passed, has no proof.
         """
         found: dict[str, Proved] = {}
         left = iter(repaired.items() if not deadline.passed else ())
@@ -144,7 +143,9 @@ class RepairWorkshop:
                 self._seconds += bench.seconds
 
 
-def _passing(bench: Opened, tests: Collection[str], passes: Passes, changes: Changes) -> set[str]:
+def _passing(
+    bench: TrialWorker, tests: Collection[str], passes: Passes, changes: Changes
+) -> set[str]:
     """Returns the tests that pass when the program has the `changes`.
 
     Raises:

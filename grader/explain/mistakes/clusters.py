@@ -44,8 +44,8 @@ class AnswerCluster:
 
     @property
     def id(self) -> str:
-        """Returns a short hash of the answers, the same in every class."""
-        told = [self.exercise, *(_told(one) for one in self.answers.answers)]
+        """Returns a short hash of the rounded answers, which seldom differs from class to class."""
+        told = [self.exercise, *(_rounded(one) for one in self.answers.answers)]
         return hashlib.sha256(repr(told).encode()).hexdigest()[:6]
 
     @property
@@ -111,7 +111,7 @@ def _is_of_one_cause(cluster: AnswerCluster, first: AnswerCluster) -> bool:
     return other_exercise and {*cluster.members} <= {*first.members}
 
 
-def _told(answer: WrongAnswer) -> object:
+def _rounded(answer: WrongAnswer) -> object:
     """Returns an answer with rounded values, which other summation orders rarely change."""
     rounded = [f"{one:.1e}" if math.isfinite(one) else str(one) for one in answer.numbers]
     return (*answer.key, answer.shape, rounded)
@@ -177,7 +177,7 @@ def read_file(file: Path) -> list[NamedMistake]:
         raise BadNames(f"{file}: write [[mistake]] for each mistake, in two brackets")
     found: dict[tuple[str, str], NamedMistake] = {}
     for number, table in enumerate(tables, 1):
-        named = _named(table, f"{file}, mistake {number}")
+        named = _read_mistake(table, f"{file}, mistake {number}")
         key = named.diagnosis.mistake, named.exercise
         if key in found:
             raise BadNames(f"{file}, mistake {number}: {key[0]!r} is there twice for {key[1]}")
@@ -237,7 +237,7 @@ def checked_id(text: str) -> str:
     return text
 
 
-def _named(table: Mapping[str, Any], place: str) -> NamedMistake:
+def _read_mistake(table: Mapping[str, Any], place: str) -> NamedMistake:
     if not isinstance(table, dict):
         raise BadNames(f"{place}: a mistake must be a table")
     unknown = sorted(set(table) - {*_TEXTS, "answer"})

@@ -1,8 +1,7 @@
 """Chooses the lines to tell a student, from edits that fix an exercise: up to three, or none.
 
 Several edits often fix one program, and the source tells them apart. A slip leaves odd code: a
-name that is never used, or the second thing before the first. Undoing the slip leaves ordinary
-code.
+name that is never used, or two names in an unusual order. Undoing the slip leaves ordinary code.
 """
 
 from __future__ import annotations
@@ -102,12 +101,12 @@ def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedE
     """Returns the repair to tell, or None if no edit is likely or too many are equally likely.
 
     Only edits that fix their whole exercise and break nothing count. The edits that fix the most
-    exercises win, and among these those that fix the most tests of precision. The lightest edit of
-    them wins.
+    exercises win, and among these those that fix the most tests of precision. The lightest of them
+    is told, with those of other lines that weigh about the same.
     """
     able = [one for one in repairs if one.is_whole]
     # If dropping a condition fixes the exercise, changing it only steers calls around the fault.
-    # Tests often pass an optional argument always, or never.
+    # A check for None may still be changed: tests often pass an optional argument always, or never.
     dropped = {_line(one) for one in able if one.made.edit.kind == _DROPS}
     steering = {line for line in dropped if "None" not in sources.line(*line)}
     able = [one for one in able if one.made.edit.kind not in _ASKS or _line(one) not in steering]
@@ -181,7 +180,7 @@ def _by_order(before: str, after: str, vocabulary: Vocabulary) -> float:
 
 
 def _unused_beside(node: Function, lines: Collection[int]) -> set[str]:
-    """Returns the names that a function binds and reads on no line but these."""
+    """Returns the names that a function binds, but reads nowhere outside these lines."""
     used = {
         one.id
         for one in ast.walk(node)

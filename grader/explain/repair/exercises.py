@@ -136,8 +136,8 @@ class ExerciseRepair:
     def _choice(self, exercise: str, search: Search) -> RepairedExercise | None:
         """Returns the repair to tell; on lines of an unrepaired exercise, by a likely edit only.
 
-        If wrong calls differ from right ones in their dtypes, edits of sizes are left out. Another
-        size may avoid the mistake, but is not the mistake.
+        If wrong calls differ from right ones in their dtypes, edits of whole numbers are left out.
+        Another size may avoid the mistake without being its repair.
         """
 
         def choose(repairs: Sequence[RepairEdit]) -> RepairedExercise | None:

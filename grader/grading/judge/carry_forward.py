@@ -32,9 +32,9 @@ _FREE = " (this costs no points)"
 
 
 def gated(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """Yields the verdicts with the points that count, each as it is reached.
+    """Yields the verdicts with the points that count, without waiting for later verdicts.
 
-    The tests of an exercise's values come before its others, so that a yielded verdict stands.
+    Tests of an exercise's values must come before its other tests, as the suite orders them.
     """
     gates: dict[str, Gate] = defaultdict(Gate)
     for verdict in verdicts:
@@ -106,7 +106,7 @@ _ENOUGH = 2
 
 @dataclass(frozen=True, slots=True)
 class CarriedPoints:
-    """A way of making a mistake that gives every answer of an exercise.
+    """An account of an exercise's answers: they are those of a mistake that is made in one `way`.
 
     `tests` are the failed tests that would pass if the mistake counted as right. `root` is the
     exercise at which the mistake is deducted.
@@ -122,6 +122,7 @@ class CarryForward:
     """The search, in one submission, for exercises whose lost points are deducted elsewhere.
 
     `asked` returns the calls that a failed test made, with their answers; `ask` makes another call.
+    An exercise that another one builds on is said to be below it.
     """
 
     variants: Variants
@@ -134,7 +135,7 @@ class CarryForward:
     _paid: dict[str, CarriedPoints | None] = field(default_factory=dict)
 
     def found(self) -> dict[str, CarriedPoints]:
-        """Returns, by exercise, the root at which its mistake is deducted in full."""
+        """Returns, by exercise, its mistake and the root at which that is deducted in full."""
         by_exercise: dict[str, list[Verdict]] = defaultdict(list)
         for verdict in self.verdicts:
             by_exercise[verdict.exercise].append(verdict)
@@ -148,7 +149,7 @@ class CarryForward:
         return self._paid[exercise]
 
     def _ways_to_the_root(self, exercise: str) -> Iterator[CarriedPoints]:
-        """Yields the roots of mistakes that the exercise shares with one that it builds on."""
+        """Yields an account, with its root, for each mistake that an exercise below shares."""
         for mistake, below in self._shared(exercise):
             account = self._built_on(mistake, exercise, below)
             root = None if account is None else self._root(mistake, below)
@@ -196,9 +197,9 @@ class CarryForward:
                 yield account
 
     def _account(self, verdicts: Sequence[Verdict], way: Way) -> CarriedPoints | None:
-        """Returns the way's account of an exercise's telling answers; None if one contradicts it.
+        """Returns the way's account of an exercise, if no telling answer contradicts it.
 
-        The failed tests come first, because they rule out most ways at once.
+        Enough failed tests must tell. Failed tests come first: they rule out most ways at once.
         """
         failed = [one for one in verdicts if one.status is Status.FAILED]
         telling = [one for one in failed if one.aspect in TELLING_ASPECTS]
@@ -237,7 +238,7 @@ def carried_points(
 ) -> tuple[Carried, ...]:
     """Returns the points that each exercise gets back: `percent` of the mistake's cost there.
 
-    `verdicts` are the final ones. The rules reduce the points that come back as well.
+    `verdicts` are the final ones. Wrong values and forbidden calls reduce these points as well.
     """
     carried = []
     for exercise, paid in found.items():

@@ -31,7 +31,7 @@ def junit_xml(
 ) -> str:
     """Returns the document; `suite_name` is the assignment's name.
 
-    A suite's properties hold the final points, which `settle` returns.
+    If points changed after the tests ran, the suite's property `final` holds those of `settle`.
     """
     root = ET.Element("testsuites", {"name": plain(suite_name)})
     root.extend(_suite(grade, settle(grade)) for grade in grades)
@@ -98,7 +98,7 @@ def _case(verdict: Verdict, cause: Cause | None) -> ET.Element:
 
 
 def _case_without_tests(grade: Grade) -> Iterator[ET.Element]:
-    """Yields a case for an ungraded submission: an empty suite would look as if all were right."""
+    """Yields a case for an unreadable or ungraded submission: an empty suite looks all right."""
     if grade.status is GradeStatus.GRADED:
         return
     case = _element("testcase", classname="submission", name=grade.submission, time="0.000")

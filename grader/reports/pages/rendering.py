@@ -25,7 +25,7 @@ from grader.core.folders import new_scratch
 from grader.core.text import Refusal, one_line, plain, points
 from grader.core.verdict import Grade
 
-_OTHERS = re.compile(r"[^a-z0-9]+")
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 _LONGEST = 40
 
 
@@ -36,13 +36,14 @@ def page_name(grade: Grade) -> str:
     one page, on a server for instance, cannot guess the name of another.
     """
     letters = unicodedata.normalize("NFKD", grade.submission[: 4 * _LONGEST]).lower()
-    slug = _OTHERS.sub("-", letters.encode("ascii", "ignore").decode()).strip("-")[:_LONGEST]
+    slug = _NOT_IN_SLUG.sub("-", letters.encode("ascii", "ignore").decode()).strip("-")[:_LONGEST]
     told = (grade.submission, grade.submission_hash, str(grade.seed))
     digest = hashlib.sha256("\0".join(told).encode("utf-8", "backslashreplace")).hexdigest()
     return f"{slug.strip('-') or 'submission'}-{digest[:12]}.html"
 
 
 INDEX = "index.html"
+# The mark of an earlier output stands within so many bytes.
 HEAD = 4096
 _OURS = b'<meta name="generator" content="grader">'
 

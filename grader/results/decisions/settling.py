@@ -1,7 +1,7 @@
-"""Settling: computes each person's points from the tests' points, by decisions and rules.
+"""Computes each person's points from the tests' points, by decisions and rules.
 
-It also lists the effects of a decision: whose points it changed, and who reads its comment. The
-points of one person in one submission are changed step by step.
+`Settling` holds the data of a class. `PersonsPoints` changes one person's points step by step.
+`effects` lists whose points each decision changed, and who reads its comment.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from grader.results.results import Results
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Settles the grades of a class; its fields are all other data that this takes.
+    """Settles the grades of a class; its fields hold all that this needs beside the grades.
 
-    `people` are those that each submission counts for, or none if another one was taken instead.
-    `handed_in` are those who handed it in, by the decisions, if they are known. `absentees` are
-    those of the class who handed in nothing: a submission that only seemed to be theirs does not
-    count. `marked` are the submissions that a platform called late. `times` are the known times of
-    handing in, and `timed_by` the places of the decisions that set them.
+    `people` holds, by submission, those whom it counts for: nobody if another was taken instead.
+    `handed_in` holds, by submission, those who handed it in, if known. `absentees` are those of the
+    class who handed in nothing: a submission that only seemed to be theirs does not count.
+    `marked` are the submissions that a platform called late. `times` are the known times of handing
+    in, and `timed_by` the places of the decisions that set them.
 
-    `taken` are the places of decisions that say whose a submission is, or that it counts in place
+    `taken` holds the places of decisions that say whose a submission is, or that it counts in place
     of another. Decisions that a later one replaces are left out. `unsure` says why the owner of
     some submissions is not certain, until a decision settles it.
     """
@@ -123,7 +123,7 @@ def _with_some_zone(moment: datetime.datetime) -> datetime.datetime:
 
 _LISTED = 6
 # Kinds that matter to a person's points only if something was late.
-_OF_A_HAND_IN = (DecisionKind.TAKEN_INSTEAD, DecisionKind.WHOSE, DecisionKind.TIMES)
+_ONLY_IF_LATE = (DecisionKind.TAKEN_INSTEAD, DecisionKind.WHOSE, DecisionKind.TIMES)
 
 
 @dataclass(slots=True)
@@ -181,7 +181,7 @@ def _add(found: dict[str, Effect], own: Settlement) -> None:
         effect = found[source]
         if effect.decision.kind is DecisionKind.COMMENT:
             effect.lines.append(f"{who}: reads it")
-        elif own.late or effect.decision.kind not in _OF_A_HAND_IN:
+        elif own.late or effect.decision.kind not in _ONLY_IF_LATE:
             effect.lines.append(f"{who}: {final}")
 
 
@@ -191,8 +191,8 @@ def _final(own: Settlement) -> str:
     if own.final is None:
         return "not graded"
     late = own.of_kind(ChangeKind.LATE)
-    days = f" after {points_of(-late):.10g} were taken off for being late" if late else ""
-    return f"{own.final:.10g} {'point' if own.final == 1 else 'points'}{days}"
+    deducted = f" after {points_of(-late):.10g} were taken off for being late" if late else ""
+    return f"{own.final:.10g} {'point' if own.final == 1 else 'points'}{deducted}"
 
 
 def _value(key: str, value: object) -> str:
@@ -213,7 +213,7 @@ def worth(tests: Sequence[Verdict]) -> int:
 
 
 def _gated(tests: Sequence[Verdict]) -> int:
-    """Returns the hundredths that the outcomes give, before any loss for forbidden calls."""
+    """Returns the hundredths that the outcomes give, before deductions for forbidden calls."""
     gate, others = Gate(), 0
     for test in tests:
         right = test.status is Status.PASSED
@@ -234,14 +234,14 @@ CARRY_OVER = "[tool.grader] carry_over"
 
 @dataclass(slots=True)
 class _Exercise:
-    """An exercise's present points and worth in hundredths, and the tests that do not count."""
+    """An exercise's hundredths: `machine` by its tests, `points` after the changes so far."""
 
     tests: list[Verdict]
     machine: int
     points: int
     worth: int
     carried: int = 0
-    scale: Fraction = Fraction(1)
+    scale: Fraction = Fraction(1)  # multiplies the tests that are left, if others were taken out
     taken_out: frozenset[str] = frozenset()
     bonus: frozenset[str] = frozenset()
     decided: dict[str, int] = field(default_factory=dict)
@@ -258,11 +258,11 @@ class _Exercise:
         return frozenset(test.id for test in self.tests)
 
     def take_out(self, tests: frozenset[str], as_bonus: bool) -> int:
-        """Returns the points left after tests are taken out, or made a bonus: others carry theirs.
+        """Takes tests out, or makes them a bonus; returns the exercise's points after that.
 
-        Points beyond the values are gated by the values that are left. The deduction for a
-        forbidden call keeps its proportion, and carried points keep theirs of the lost points.
-        The points of bonus tests come on top.
+        The tests that are left carry the whole worth; wrong values among them reduce the others.
+        A deduction for a forbidden call keeps its proportion. Points carried over keep their
+        proportion of the lost points. The points of bonus tests come on top.
         """
         self.taken_out = self.taken_out - tests if as_bonus else self.taken_out | tests
         self.bonus = self.bonus | tests if as_bonus else self.bonus - tests
@@ -279,10 +279,10 @@ class _Exercise:
         return extra + min(_rounded(reached), self.worth)
 
     def with_tests_at(self, points: int, tests: frozenset[str]) -> int:
-        """Returns the exercise's points after some of its tests are set to `points`.
+        """Sets some tests together to `points`; returns the exercise's points after that.
 
-        Points that these tests lost may have been carried back already, and are not given twice:
-        the exercise gets more than its worth only if the tests are given more than theirs. A test
+        Points that these tests lost may have been carried over already, and are not given twice.
+        The exercise gets more than its worth only if the tests are given more than theirs. A test
         that is taken out gives nothing, and the others carry its points.
         """
         own = [test for test in self.tests if test.id in tests - self.taken_out]

@@ -1,7 +1,7 @@
-"""Attempts to take more memory, disk, threads and time than allowed: more than `most`.
+"""A submission that takes too much memory, disk, threads or time; `most` is an amount too large.
 
-An attempt returns True if it was not stopped. It gives everything back at once, or with the
-worker's folder. Printing is free.
+An attempt returns True if it was not stopped. Files go with the worker's folder, everything else
+at once. One thread and much printing are allowed, and must succeed.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def run_processor(most: int) -> bool:
 
 
 def run_print_much() -> bool:
-    """Prints 36 megabytes: printing is free."""
+    """Prints 36 megabytes, which no limit forbids."""
     for _ in range(64):
         os.write(1, b"loss 0.1\n" * (1 << 16))
     return True

@@ -1,4 +1,4 @@
-"""The bench: where a test's handles come from, at home and in the judge."""
+"""The bench, which makes the handles of a test, at home and in the judge."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from grader.testing.exercise import Membership
 from grader.testing.handles.handle import Ask, Reference, Student
 from grader.testing.outcome import Observation, StudentFault, Wording
 
-# No test asks for a larger answer: it is not kept.
+# Answers with more numbers are not kept: no test asks for them.
 _NUMBERS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The tools of a test: contract, a way to ask the student, references, cases and wording.
+    """The tools of a test: contract, a way to ask the submission, references, cases and wording.
 
     The student's functions are called on `device`, unless a test asks for another.
 
-    `observations` collects the submission's answers by exercise, unless it is None. `problem` is
-    why its adapters could not be imported at all.
+    `observations` collects the submission's answers by exercise, unless it is None. `problem` says
+    why the submission's adapters could not be imported at all.
     """
 
     contract: Mapping[str, Adapter]

@@ -1,7 +1,7 @@
 """The lines of a submission's files that a call runs, counts of its work, and the workplace.
 
-The counter shares its process with the submission. An audit hook, which cannot be removed, notices
-code that stops the counting, even for a while. Code that takes the counter apart goes unnoticed.
+`LineCounter` shares its process with the submission. An audit hook, which cannot be removed,
+notices code that stops the counting, even for a while. Code that alters the counter goes unnoticed.
 
 The submission's folder is read-only, yet programs write logs and checkpoints beside themselves. The
 working directory, the workplace, is therefore a copy of that folder in the scratch folder. Its
@@ -103,7 +103,7 @@ class WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if isinstance(func, torch._ops.HigherOrderOperator):  # it calls them outside of modes
+        if isinstance(func, torch._ops.HigherOrderOperator):  # it calls functions outside of modes
             args = [self._within(one) if callable(one) else one for one in args]
         result = func(*args, **kwargs) if kwargs else func(*args)
         self.operations += 1
@@ -160,7 +160,7 @@ _SOURCE = (".py", ".ipynb")
 def make_workplace(root: Path, scratch: Path) -> Path:
     """Makes a writable copy of `root`; returns its folder.
 
-    Returns `root` itself if there is no room for a copy.
+    Returns `root` itself if the copy fails, as on a full disk.
     """
     place = scratch / WORKPLACE
     try:
@@ -205,7 +205,7 @@ class WorkplaceFinder(importlib.abc.MetaPathFinder):
         return entry
 
 
-_MOST_LINES = 6
+_MOST_SOURCE_LINES = 6
 # The most returns of a function at which its variables are looked at.
 _MOST_LOOKS = 20
 
@@ -249,7 +249,8 @@ class OwnLines:
 class Onlooker:
     """An observer of the submission's functions, those in files below `root`, in a call.
 
-    Within its context, `_returned` hears of each value that such a function returns or yields.
+    Within its context, `_returned` is called with each value that such a function returns or
+    yields, and with None if it raises.
     """
 
     _traces_lines = False
@@ -284,7 +285,7 @@ class Onlooker:
 def _source(file: str, number: int) -> str:
     """Returns a line of a file, and those that follow it until its brackets are closed."""
     source = linecache.getline(file, number).strip()
-    for following in range(number + 1, number + _MOST_LINES):
+    for following in range(number + 1, number + _MOST_SOURCE_LINES):
         if sum(map(source.count, "([{")) <= sum(map(source.count, ")]}")):
             break
         source = f"{source} {linecache.getline(file, following).strip()}"
@@ -362,7 +363,7 @@ _BOOL, _INT, _FLOAT = bool | numpy.bool_, int | numpy.integer, float | numpy.flo
 
 
 def _kind(value: Any) -> str:
-    """Returns the kind of a value, by its real class: `isinstance` would ask the value for one."""
+    """Returns the kind of a value, by its type: `isinstance` would also trust its `__class__`."""
     own = type(value)
     if issubclass(own, torch.Tensor | numpy.ndarray):
         return "mask" if value.dtype in (torch.bool, numpy.bool_) else "tensor"
@@ -375,7 +376,7 @@ def _kind(value: Any) -> str:
     return "function" if callable(value) else "other"
 
 
-# Events that leave something uncounted, with the only function that may cause them.
+# Audit events that leave lines uncounted, with the only function that may cause each, if any.
 _UNCOUNTED: dict[str, CodeType | None] = {
     "sys.settrace": threading.Thread._bootstrap_inner.__code__,  # type: ignore[attr-defined]
     "_thread.start_new_thread": threading.Thread.start.__code__,
@@ -462,7 +463,7 @@ class _Stops:
 
 @functools.cache
 def _stops() -> _Stops:
-    """Returns the count of such events in this process, from the first counter on."""
+    """Returns the count of events that leave lines uncounted; its audit hook is never removed."""
     stops = _Stops()
     sys.addaudithook(stops.hear)
     return stops

@@ -40,8 +40,8 @@ class _Return:
 class _Made:
     """A tensor that a torch function made, and the line from which on it has its dtype.
 
-    It is `derived` if it was computed from the call's own input of floating point. It is `created`
-    if no tensor was converted: it and all behind it were made with the dtype.
+    It is `derived` if a floating-point tensor that existed before the call went into it. It is
+    `created` if no tensor went into it, or if all noted ones of its dtype that did are `created`.
     """
 
     tensor: weakref.ref[torch.Tensor]
@@ -84,9 +84,9 @@ class Tracer(Onlooker):
     def note(self, inputs: Iterator[object], output: object, frame: FrameType | None) -> None:
         """Notes the result of a torch function, made from its input tensors.
 
-        The result has its dtype from its own line on, if no input had that dtype. The same holds if
-        it is where the call's own input first meets that dtype, or where a created tensor meets a
-        converted one: either may be at fault.
+        The result's own line gave it its dtype, if no noted input has that dtype. The same holds
+        if a `derived` input has another dtype, or if a `created` tensor meets a converted one:
+        either may be at fault.
         """
         if not isinstance(output, torch.Tensor) or len(self._made) == _MOST_NOTED:
             return

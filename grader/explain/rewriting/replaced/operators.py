@@ -22,7 +22,8 @@ from grader.explain.rewriting.edit import (
 from grader.explain.rewriting.program.setting import Setting, integer
 from grader.explain.rewriting.program.vocabulary import Nature
 
-_OTHERS: dict[str, dict[str, float]] = {
+# By operator: the operators that may be meant instead, each with the cost of the edit.
+_ALTERNATIVES: dict[str, dict[str, float]] = {
     "+": {"-": SLIP, "*": CHANGE, "/": WRAP},
     "-": {"+": SLIP, "*": CHANGE, "/": WRAP},
     "*": {"/": SLIP, "+": CHANGE, "**": CHANGE, "-": WRAP, "//": WRAP, "@": WRAP},
@@ -51,8 +52,8 @@ def _operator_of(symbol: str) -> type[ast.AST]:
     return type(tree.ops[0] if isinstance(tree, ast.Compare) else vars(tree)["op"])
 
 
-_SYMBOLS = {_operator_of(symbol): symbol for symbol in _OTHERS}
-_ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
+_SYMBOLS = {_operator_of(symbol): symbol for symbol in _ALTERNATIVES}
+_NOT_COMMUTATIVE = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 _TERMS = (ast.Add, ast.Sub)
 
 
@@ -65,11 +66,11 @@ def operations(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
     if symbol is None:
         return
     subject = "the sign of a term" if isinstance(node.op, _TERMS) else "an operator"
-    for other, cost in _OTHERS[symbol].items():
+    for other, cost in _ALTERNATIVES[symbol].items():
         yield _operator(setting, node, node.left, node.right, other, symbol, cost, subject)
     is_mask = setting.scopes.nature(node) is Nature.MASK
     is_union = isinstance(node.op, ast.BitOr) and not is_mask
-    if isinstance(node.op, _ORDERED) or is_union:
+    if isinstance(node.op, _NOT_COMMUTATIVE) or is_union:
         parts = (node.left, node.right)
         subject = f"the order of the operands of `{symbol}`"
         # Swapping `n // 2` gives `2 // n`, which is hardly ever meant.
@@ -91,7 +92,7 @@ def comparisons(setting: Setting, node: ast.Compare) -> Iterator[Draft]:
     left = node.left
     for op, right in zip(node.ops, node.comparators, strict=True):
         symbol = _SYMBOLS[type(op)]
-        for other, cost in _OTHERS[symbol].items():
+        for other, cost in _ALTERNATIVES[symbol].items():
             draft = _operator(setting, node, left, right, other, symbol, cost, "a comparison")
             yield replace(draft, kind="comparison")
         left = right
@@ -160,7 +161,7 @@ def _operator(
 
 
 def _regrouped(setting: Setting, node: ast.BinOp) -> Iterator[Draft]:
-    """Yields moved parentheses: `(a / b) * c` and `a / (b * c)`."""
+    """Yields removed or added parentheses: `a * (b + c)` and `a * b + c` become each other."""
     for inner, leaf in ((node.left, node.right), (node.right, node.left)):
         if not isinstance(inner, ast.BinOp):
             continue
