@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from grader.core.names import several
 from grader.core.wire.calls import MAX_USES, Raised, Use
 from grader.core.wire.scripts import GIVEN
-from grader.worker.observing.lines import WORKPLACE
+from grader.worker.workplace import WORKPLACE
 
 
 class Uses:

@@ -121,7 +121,7 @@ def warm_up(
     import torch
 
     import grader.worker.serving
-    from grader.worker.observing.lines import WorkCounter
+    from grader.worker.observing.counting import WorkCounter
     from grader.worker.observing.watching import watch_operation
     from grader.worker.uncompiled import load_no_compiler, use_native_meta_kernels
 

@@ -23,10 +23,11 @@ from grader.core.names import is_adapter
 from grader.core.wire.calls import MAX_CELL_ERRORS, ImportReport
 from grader.worker.exceptions import describe_exception
 from grader.worker.notebook import Cells, install
-from grader.worker.observing.lines import WorkplaceFinder, make_workplace, own_file
+from grader.worker.observing.lines import own_file
 from grader.worker.packages import Folders, Spec, make_room
 from grader.worker.performing import seed_generators
 from grader.worker.stubs import SilentFinder, StubFinder, find_versions_of
+from grader.worker.workplace import WorkplaceFinder, make_workplace
 
 # Packages that every worker has loaded only because many submissions import them.
 _WARM = ("beartype", "einops", "jaxtyping")

@@ -31,8 +31,8 @@ from grader.worker.marshalling import (
     portable,
     same_values,
 )
+from grader.worker.observing.counting import LineCounter, WorkCounter
 from grader.worker.observing.expression import foreign
-from grader.worker.observing.lines import LineCounter, WorkCounter
 from grader.worker.observing.recording import Recorder
 from grader.worker.observing.tracing import Tracer
 

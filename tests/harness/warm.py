@@ -289,6 +289,7 @@ def _load_zygotes() -> None:
     import torch._dynamo
     import torch.fx.experimental.symbolic_shapes
 
+    import grader.worker.observing.counting
     import grader.worker.observing.lines
     import grader.worker.serving
     import grader.worker.zygote

@@ -31,7 +31,7 @@ from grader.testing.outcome import (
     observed,
 )
 from grader.worker.marshalling import copied, portable
-from grader.worker.observing.lines import WorkCounter
+from grader.worker.observing.counting import WorkCounter
 from grader.worker.performing import Living, part_of, vector_jacobian_products
 
 Ask = Callable[[Call], Answer]

@@ -48,6 +48,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.notebook",
     "grader.worker.observing",
     "grader.worker.observing.expression",
+    "grader.worker.observing.counting",
     "grader.worker.observing.lines",
     "grader.worker.observing.recording",
     "grader.worker.observing.tracing",
@@ -62,6 +63,7 @@ LOADED_IN_WORKERS = {
     "grader.worker.trials.memory",
     "grader.worker.trials.trials",
     "grader.worker.uncompiled",
+    "grader.worker.workplace",
     "grader.worker.zygote",
 }
 EXPLAINING = ("grader.explain", "grader.home")

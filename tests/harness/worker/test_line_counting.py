@@ -15,7 +15,7 @@ import pytest
 import grader
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import MOST_LINES, Call
-from grader.worker.observing import lines
+from grader.worker.observing import counting
 from grader.worker.performing import perform
 from tests.harness.conftest import TINY, write_files
 
@@ -143,7 +143,7 @@ def test_lines_run_in_threads_count(tmp_path):
 
 def test_counting_ends_at_a_bound(tmp_path, monkeypatch):
     """The call's time limit ends an endless loop, and the count stays bounded."""
-    monkeypatch.setattr(lines, "MOST_LINES", 100)
+    monkeypatch.setattr(counting, "MOST_LINES", 100)
     assert lines_counted(tmp_path, LOOP, 10_000) == 100
     assert sys.gettrace() is None
 

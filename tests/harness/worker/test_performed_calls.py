@@ -16,11 +16,11 @@ import pytest
 import torch
 from torch._higher_order_ops.while_loop import while_loop_op
 
-from grader.core.wire.calls import Answer, Call
+from grader.core.wire.calls import MOST_LINES, Answer, Call
 from grader.core.wire.scripts import Doing, Step
 from grader.core.wire.values import Local
 from grader.worker import performing
-from grader.worker.observing.lines import MOST_LINES, WorkCounter
+from grader.worker.observing.counting import WorkCounter
 from grader.worker.performing import Living, absent, perform, vector_jacobian_products
 
 pytestmark = pytest.mark.unit

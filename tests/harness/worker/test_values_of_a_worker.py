@@ -31,8 +31,8 @@ from grader.worker.observing.expression import (
     not_called_in_words,
     signature_in_words,
 )
-from grader.worker.observing.lines import WorkplaceFinder, make_workplace
 from grader.worker.observing.recording import Recorder
+from grader.worker.workplace import WorkplaceFinder, make_workplace
 
 pytestmark = pytest.mark.unit
 
