@@ -12,7 +12,8 @@ from grader.core.names import CPU
 from grader.core.processes import is_of_memory, machine_has
 from grader.core.verdict import Status, Verdict
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import CarriedPoints, CarryForward, gated
+from grader.grading.judge.carry_forward import CarriedPoints, CarryForward
+from grader.grading.judge.deductions import gated
 from grader.grading.judge.variants import Variants
 from grader.testing.cases import Case, fresh_case
 from grader.testing.handles.bench import Bench

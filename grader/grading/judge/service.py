@@ -19,7 +19,8 @@ from grader.core.text import plain
 from grader.core.verdict import Grade, GradeStatus, Status, Verdict
 from grader.core.wire.calls import Raised
 from grader.core.wire.records import written
-from grader.grading.judge.carry_forward import applied, carried_points, summary
+from grader.grading.judge.carry_forward import carried_points
+from grader.grading.judge.deductions import applied, summary
 from grader.grading.judge.judge import Judge
 from grader.grading.options import Task
 from grader.intake.client import IntakeClient

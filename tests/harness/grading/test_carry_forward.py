@@ -12,10 +12,7 @@ import torch
 
 from grader.core.verdict import Aspect, Status, Verdict, Visibility
 from grader.core.wire.calls import Answer, Call
-from grader.grading.judge.carry_forward import (
-    CarriedPoints,
-    CarryForward,
-)
+from grader.grading.judge.carry_forward import CarriedPoints, CarryForward
 from grader.grading.judge.variants import Way, tells
 from grader.testing.course import Foundations
 from grader.testing.outcome import StudentFault

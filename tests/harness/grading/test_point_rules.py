@@ -9,13 +9,8 @@ import pytest
 from grader.core.verdict import Aspect, Carried, Status, Verdict, Visibility
 from grader.core.wire.calls import Use
 from grader.grading.job.client import remarks_of
-from grader.grading.judge.carry_forward import (
-    CarriedPoints,
-    applied,
-    carried_points,
-    gated,
-    summary,
-)
+from grader.grading.judge.carry_forward import CarriedPoints, carried_points
+from grader.grading.judge.deductions import applied, gated, summary
 from grader.grading.judge.variants import Way
 from grader.sandbox.claims import Uses
 from tests.harness.export_fixtures import a_grade

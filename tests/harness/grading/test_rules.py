@@ -15,7 +15,7 @@ from torch import nn
 
 from grader.core.assignment import BadAssignment, Settings, find_assignment
 from grader.core.wire.calls import Use
-from grader.grading.judge.carry_forward import summary
+from grader.grading.judge.deductions import summary
 from grader.intake.entry import Entry
 from grader.reports.single import print_grade
 from grader.reports.standing import complaints

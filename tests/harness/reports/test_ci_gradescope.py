@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from grader.core.verdict import Aspect, Carried, Grade, Status, Visibility, Where
-from grader.grading.judge.carry_forward import gated
+from grader.grading.judge.deductions import gated
 from grader.reports.export.gradescope import (
     Display,
     VisibleWhen,

@@ -10,7 +10,7 @@ import pytest
 from grader.core.assignment import Assignment, BadAssignment, find_assignment
 from grader.core.points import Gate, hundredths, points_of, scaled, shared_out, total
 from grader.core.verdict import Aspect, Status, Verdict, Visibility
-from grader.grading.judge.carry_forward import gated
+from grader.grading.judge.deductions import gated
 from grader.home.summary import ExerciseCounts
 from grader.testing.course import in_building_order
 from grader.testing.exercise import Membership
