@@ -14,7 +14,7 @@ from grader.core.explanation import Words
 from grader.intake.open_folder import read_bounded
 
 _MOST_BYTES = 16 << 20
-# A syntax tree can take a thousand times as many bytes as its code.
+# Of all files together: a syntax tree can take a thousand times as many bytes as its code.
 _MOST_CODE = 1 << 18
 _MOST_REMEMBERED = 128
 
@@ -25,7 +25,7 @@ def digest_below(root: Path) -> bytes | None:
     Comments in Python files do not count, as long as the code stands in the same places.
     """
     digest = hashlib.sha256()
-    left = _MOST_BYTES
+    left, code_left = _MOST_BYTES, _MOST_CODE
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         try:
             content = read_bounded(path, left + 1)
@@ -34,7 +34,8 @@ def digest_below(root: Path) -> bytes | None:
         left -= len(content)
         if left < 0:
             return None
-        if path.suffix == ".py" and len(content) <= _MOST_CODE:
+        if path.suffix == ".py" and len(content) <= code_left:
+            code_left -= len(content)
             content = _without_comments(content)
         title = f"{path.relative_to(root).as_posix()}\0{len(content)}\0"
         digest.update(title.encode("utf-8", "surrogatepass"))

@@ -113,3 +113,11 @@ def test_very_large_files_are_explained_without_the_cache(tmp_path):
     """The digest reads a bounded number of bytes."""
     write_files(tmp_path, DOUBLES | {"large.bin": "x" * 2**24})
     assert digest_below(tmp_path) is None
+
+
+def test_comments_count_in_more_code_than_the_digest_may_parse(tmp_path):
+    """Parsing takes a thousand times the memory of the code."""
+    long = "x = 1\n" * 40_000
+    for name in ("one", "two"):
+        write_files(tmp_path / name, {"a.py": long, "b.py": f"{long}# by {name}\n"})
+    assert digest_below(tmp_path / "one") != digest_below(tmp_path / "two")
