@@ -13,7 +13,7 @@ from grader.core.wire.scripts import Doing
 from grader.core.wire.values import Value
 from grader.core.wire.values_in_words import in_words
 from grader.explain.exceptions.kinds import Explanation, source_of
-from grader.explain.exceptions.names import NAMES
+from grader.explain.exceptions.plain_python import NAMES
 from grader.explain.exceptions.sizes import SIZES
 from grader.explain.exceptions.tensors import TENSORS
 from grader.testing.handles.scripts import REMARK, in_two_processes

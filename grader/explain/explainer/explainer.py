@@ -17,7 +17,7 @@ from grader.core.verdict import COUNTED_ASPECTS, WATCHED_ASPECTS, Aspect, Status
 from grader.explain.deadline import NEVER, Deadline
 from grader.explain.explainer.rerun import GRADED, LOST, REPEATED, LostTests, Rerun, RerunResult
 from grader.explain.explainer.unknown import nameless, suspicion
-from grader.explain.explainer.workbench import RepairWorkshop
+from grader.explain.explainer.workshop import RepairWorkshop
 from grader.explain.mistakes.diagnosis import Finding, diagnose, wrong_cases
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.repair.choice import RepairedExercise

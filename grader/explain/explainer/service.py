@@ -24,7 +24,7 @@ from grader.explain.excerpts import excerpts
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.explainer.explanation_cache import ExplanationCache, digest_below
 from grader.explain.explainer.rerun import LOST, REPEATED, LostTests, hang_told
-from grader.explain.explainer.workbench import RepairWorkshop
+from grader.explain.explainer.workshop import RepairWorkshop
 from grader.explain.mistakes.mistakes import KnownMistakes
 from grader.explain.rewriting.slips import Slips
 from grader.intake.client import IntakeClient

@@ -11,7 +11,7 @@ from grader.core.wire.calls import Answer, Call
 from grader.explain.deadline import NEVER
 from grader.explain.explainer.explainer import Explainer
 from grader.explain.explainer.rerun import LostTests
-from grader.explain.explainer.workbench import RepairWorkshop
+from grader.explain.explainer.workshop import RepairWorkshop
 from grader.explain.mistakes.mistakes import load_mistakes
 from grader.explain.rewriting.slips import NO_SLIPS
 from grader.grading.judge.judge import Judge

@@ -1,4 +1,4 @@
-"""Kinds of exceptions about names, imports, files, attributes, calls, exits, input, recursion."""
+"""Kinds of exceptions of plain Python: names, imports, files, calls, exits, recursion."""
 
 from __future__ import annotations
 
