@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.authoring.templates import filled
 from grader.core.files import replaced
-from grader.explain.mistakes.clusters import BadNames, NamedMistake, read_file, write_file
+from grader.explain.mistakes.named_mistakes import BadNames, NamedMistake, read_file, write_file
 
 FOLDER = "seen"
 _STUB = Path(__file__).with_name("stub.py.template")

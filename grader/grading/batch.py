@@ -18,7 +18,7 @@ from grader.core.assignment import Assignment, Settings
 from grader.core.explanation import PENDING, Words, needs_words
 from grader.core.names import several
 from grader.core.verdict import Grade, GradeStatus, Status
-from grader.explain.mistakes.clusters import apply_names
+from grader.explain.mistakes.named_mistakes import apply_names
 from grader.grading.fingerprints import grade_key, is_explained_alike
 from grader.grading.options import (
     Explained,

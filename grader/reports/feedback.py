@@ -153,7 +153,7 @@ def add_moodle_letter(archive: zipfile.ZipFile, letter: Letter) -> str:
     """Adds a submission's feedback; returns the reason if that is impossible, or else ""."""
     found = next(filter(None, map(_MOODLE.match, letter.downloaded_as)), None)
     if found is None:
-        return "its folder does not have the name that a download from Moodle gives it"
+        return "not downloaded from Moodle, or renamed since"
     suffix = "pdf" if letter.pdf else "html"
     name = f"{found['name']}_{found['number']}_assignsubmission_file_feedback.{suffix}"
     add_to_zip(archive, name, letter.pdf or letter.page.encode())

@@ -21,7 +21,8 @@ from grader.core.submission import Author
 from grader.core.text import one_line, points, quantity
 from grader.core.verdict import GradeStatus, name_of_test
 from grader.core.wire import ROW_MARKS
-from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
+from grader.explain.mistakes.clusters import AnswerCluster
+from grader.explain.mistakes.named_mistakes import NamedMistake
 from grader.reports.pages.class_data import ClassData, ClassEntry, Graded
 from grader.reports.standing import complaint
 from grader.results.decisions.settling import Settling

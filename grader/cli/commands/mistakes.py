@@ -11,14 +11,13 @@ from grader.authoring.seen_mistakes import add_to_course
 from grader.cli.options import RESULTS, assignment_option
 from grader.core.assignment import find_assignment
 from grader.core.verdict import Diagnosis
-from grader.explain.mistakes.clusters import (
+from grader.explain.mistakes.clusters import AnswerCluster, clusters_of
+from grader.explain.mistakes.named_mistakes import (
     FILE,
-    AnswerCluster,
     BadNames,
     NamedMistake,
     apply_names,
     checked_id,
-    clusters_of,
     read_names,
     write_file,
 )

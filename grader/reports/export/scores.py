@@ -14,7 +14,7 @@ from grader.core.files import replaced
 from grader.core.points import points_of
 from grader.core.submission import Author
 from grader.core.text import Refusal, one_line, unstopped
-from grader.explain.mistakes.clusters import FILE as NAMES
+from grader.explain.mistakes.named_mistakes import FILE as NAMES
 from grader.reports.standing import complaints
 from grader.results.database import FILE, LINES
 from grader.results.decisions.file import NAME

@@ -18,7 +18,8 @@ import grader
 from grader.core.points import hundredths
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
-from grader.explain.mistakes.clusters import AnswerCluster, clusters_of, read_names
+from grader.explain.mistakes.clusters import AnswerCluster, clusters_of
+from grader.explain.mistakes.named_mistakes import read_names
 from grader.reports.package_needs import missing_in_words
 from grader.reports.pages.changes import Changes, changes_page
 from grader.reports.pages.class_data import ClassData, ClassEntry, Graded, ranked

@@ -9,7 +9,7 @@ import pytest
 from grader.authoring.seen_mistakes import add_to_course, seen_in_classes
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.verdict import Diagnosis
-from grader.explain.mistakes.clusters import BadNames, NamedMistake
+from grader.explain.mistakes.named_mistakes import BadNames, NamedMistake
 
 pytestmark = pytest.mark.unit
 

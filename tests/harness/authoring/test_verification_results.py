@@ -12,7 +12,7 @@ from grader.authoring.verification import Verification, verify
 from grader.core.assignment import BadAssignment, find_assignment
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.verdict import Diagnosis
-from grader.explain.mistakes.clusters import NamedMistake
+from grader.explain.mistakes.named_mistakes import NamedMistake
 from tests.harness.conftest import TINY, write_files
 from tests.harness.own_course import imported_alone
 

@@ -11,7 +11,8 @@ import pytest
 from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.submission import Author
 from grader.core.verdict import Measurement
-from grader.explain.mistakes.clusters import clusters_of, read_names
+from grader.explain.mistakes.clusters import clusters_of
+from grader.explain.mistakes.named_mistakes import read_names
 from grader.results.store import Store
 from tests.harness.conftest import write_files
 from tests.harness.export_fixtures import a_batch, a_grade, a_verdict, not_graded, scored

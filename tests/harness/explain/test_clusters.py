@@ -12,12 +12,12 @@ from grader.core.explanation import WrongAnswer, WrongAnswers
 from grader.core.verdict import Aspect, Diagnosis
 from grader.core.wire.calls import Call
 from grader.explain.explainer.unknown import nameless
-from grader.explain.mistakes.clusters import (
+from grader.explain.mistakes.clusters import clusters_of
+from grader.explain.mistakes.named_mistakes import (
     FILE,
     BadNames,
     NamedMistake,
     checked_id,
-    clusters_of,
     named,
     read_names,
     write_file,

@@ -15,7 +15,8 @@ from grader.core.submission import Author
 from grader.core.verdict import Diagnosis
 from grader.core.wire.value_rows import as_tensor
 from grader.core.wire.values import Named, Value
-from grader.explain.mistakes.clusters import AnswerCluster, NamedMistake
+from grader.explain.mistakes.clusters import AnswerCluster
+from grader.explain.mistakes.named_mistakes import NamedMistake
 from grader.reports.summary import (
     case_in_words,
     heading,

@@ -10,7 +10,8 @@ import pytest
 
 from grader.cli.api import batch as grade_class
 from grader.core.explanation import WrongAnswer, WrongAnswers
-from grader.explain.mistakes.clusters import BadNames, clusters_of, read_names
+from grader.explain.mistakes.clusters import clusters_of
+from grader.explain.mistakes.named_mistakes import BadNames, read_names
 from grader.results.store import Store
 from tests.harness.conftest import ROOT, TINY, write_files
 

@@ -16,7 +16,8 @@ from grader.core.verdict import (
     GradeStatus,
     Status,
 )
-from grader.explain.mistakes.clusters import FILE, AnswerCluster, NamedMistake, write_file
+from grader.explain.mistakes.clusters import AnswerCluster
+from grader.explain.mistakes.named_mistakes import FILE, NamedMistake, write_file
 from grader.reports.pages.class_data import ClassData, ClassEntry, Graded
 from grader.reports.pages.report import open_decisions, unnamed_clusters
 from grader.results.store import Store
