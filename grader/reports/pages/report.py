@@ -19,6 +19,7 @@ from grader.core.points import hundredths
 from grader.core.text import one_line
 from grader.core.verdict import GradeStatus
 from grader.explain.mistakes.clusters import AnswerCluster, clusters_of
+from grader.explain.mistakes.named_mistakes import FILE as NAMES
 from grader.explain.mistakes.named_mistakes import read_names
 from grader.reports.package_needs import missing_in_words
 from grader.reports.pages.changes import Changes, changes_page
@@ -346,8 +347,9 @@ def _made_of(results: Results, settling: Settling) -> str:
     """Returns a hash of all that a report is made of; "" if the state of the results is unknown."""
     if not (state := results.state):
         return ""
-    with contextlib.suppress(FileNotFoundError):
-        state += (results.folder / DECISIONS).read_text(encoding="utf-8", errors="replace")
+    for name in (DECISIONS, NAMES):
+        with contextlib.suppress(FileNotFoundError):
+            state += (results.folder / name).read_text(encoding="utf-8", errors="replace")
     told = (state, settling.rule, str(results.folder), grader.__version__)
     return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -364,6 +366,7 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
         StoreError: if results cannot be read.
     """
     settling, names = open_settling(results), results.submissions()
+    made_of = "" if against else _made_of(results, settling)  # before grades that may still change
     found, changes = ClassData(), Changes() if against else None
     with whole_folder(folder) as partial:
         pages = partial / SUBMISSIONS
@@ -384,7 +387,6 @@ def write_report(results: Results, folder: Path, against: Results | None = None)
             changes.add_gone(name for name in against.submissions() if name not in still)
             write_page(partial / CHANGES, changes_page(results.assignment, changes))
         decisions = open_decisions(found, settling, unnamed_clusters(results))
-        made_of = "" if changes else _made_of(results, settling)
         content = class_page(results, settling, found, decisions, made_of, bool(changes))
         write_page(partial / INDEX, content)
     return Report(folder / INDEX, [one.in_short for one in decisions], changes)

@@ -88,6 +88,7 @@ def test_words_are_used_again_for_equal_files_and_verdicts(tmp_path):
     [
         {"adapters.py": DOUBLES["adapters.py"].replace("2", "3")},
         {"adapters.py": "# mine\n" + DOUBLES["adapters.py"]},
+        {"adapters.py": DOUBLES["adapters.py"].replace("= 2", "= 2  # mine")},
         {"adapters.py": DOUBLES["adapters.py"].replace("x *", "x  *")},
         DOUBLES | {"notes.txt": "# mine"},
         DOUBLES | {"more.py": ""},
@@ -99,6 +100,16 @@ def test_any_difference_in_code_or_its_places_is_another_submission(tmp_path, fi
     write_files(tmp_path / "one", files)
     write_files(tmp_path / "two", DOUBLES)
     assert digest_below(tmp_path / "one") != digest_below(tmp_path / "two")
+
+
+def test_comments_in_brackets_and_strings_make_another_submission(tmp_path):
+    """Messages quote the lines of a statement up to its last bracket."""
+    for kind in ("found = [\n    1,\n    # {}\n    2,\n]\n", 'TEXT = """\n# {}\n"""\n'):
+        digests = set()
+        for name in ("one", "two"):
+            write_files(tmp_path / name, {"adapters.py": kind.format(name)})
+            digests.add(digest_below(tmp_path / name))
+        assert len(digests) == 2
 
 
 def test_comments_that_move_no_code_make_no_other_submission(tmp_path):
