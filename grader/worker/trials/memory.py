@@ -60,6 +60,7 @@ class State:
         self._modules = {names.get("__name__") for names in modules}
         self._names: list[tuple[Names, Names]] = [(names, dict.copy(names)) for names in modules]
         self._classes: list[tuple[type, Names]] = []
+        self._functions = [(one, _parts(one)) for one in functions]
         self._kept: list[_Container] = []
         self._tensors: list[_Tensor] = []
         self._left = _MOST_NUMBERS
@@ -68,8 +69,7 @@ class State:
         for value in sorted(values, key=lambda one: not issubclass(type(one), type)):
             self._keep(value)
         self._cells: list[tuple[CellType, object]] = []
-        self._functions = [(one, [getattr(one, name) for name in _PARTS]) for one in functions]
-        for function, _ in self._functions:
+        for function, _ in [*self._functions]:
             self._keep_held(function)
         self._caches = [
             one
@@ -136,6 +136,9 @@ class State:
         elif isinstance(value, type) and value.__module__ in self._modules:
             self._classes.append((value, dict(vars(value))))
             inner = vars(value).values()
+            # A dataclass and a named tuple have functions that are of no file.
+            members = (getattr(one, "__func__", one) for one in inner)
+            self._functions += [(one, _parts(one)) for one in members if type(one) is FunctionType]
         elif self._has_attributes(value):
             self._keep_names(vars(value), depth)
         else:
@@ -163,6 +166,10 @@ class State:
         """Returns whether a value is of an own class, a module or a namespace."""
         is_own = type(value).__module__ in self._modules or isinstance(value, torch.nn.Module)
         return (is_own or type(value) is SimpleNamespace) and hasattr(value, "__dict__")
+
+
+def _parts(function: FunctionType) -> list[object]:
+    return [getattr(function, name) for name in _PARTS]
 
 
 class _Container:

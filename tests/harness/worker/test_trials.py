@@ -227,11 +227,11 @@ def test_an_edit_leaves_nothing_behind(loaded, tmp_path, way):
     """Afterwards the program answers as before."""
     trying, file = loaded(WAYS[way])
     text = (tmp_path / file).read_text()
+    module = sys.modules[file.removesuffix(".py")]
     outcomes_of_edit(trying, file, text, "3", "2")
+    assert torch.equal(module.run_double(CALL.arguments["x"]), 3 * CALL.arguments["x"])
     again = outcomes_of_edit(trying, file, text, "3", "3.0")
     assert again.of(0, 0) is None or torch.equal(again.of(0, 0), 3 * CALL.arguments["x"])
-    module = sys.modules[file.removesuffix(".py")]
-    assert torch.equal(module.run_double(CALL.arguments["x"]), 3 * CALL.arguments["x"])
 
 
 def test_an_answer_may_have_any_strides(loaded):
