@@ -37,6 +37,7 @@ _WRITTEN_IN = (
     "solutions/mistakes/*.py",
     "examples/*/solutions/**/*.py",
     "**/solutions/*.toml",
+    "grader/**/*.toml",
     "grader/**/*.py",
     "grader/**/*.jinja",
     "grader/**/*.js",

@@ -18,6 +18,7 @@ from grader.authoring.templates import filled
 
 # The rooms of the engine whose modules run on a student's machine.
 _ROOMS = ("core", "explain", "home", "testing", "worker")
+_SUFFIXES = (".py", ".toml")
 _PACKAGE = Path(grader.__file__).parent
 # The packages that the engine and the code of students import.
 PACKAGES = (
@@ -33,8 +34,8 @@ def write_wheel(folder: Path) -> str:
     The same engine gives the same bytes. A changed engine has another version: otherwise pip would
     keep the engine of an older handout.
     """
-    rooms = (file for room in _ROOMS for file in sorted((_PACKAGE / room).rglob("*.py")))
-    files = [_PACKAGE / "__init__.py", *rooms]
+    rooms = (file for room in _ROOMS for file in sorted((_PACKAGE / room).rglob("*")))
+    files = [_PACKAGE / "__init__.py", *(one for one in rooms if one.suffix in _SUFFIXES)]
     with tempfile.TemporaryDirectory() as scratch:
         source, built = Path(scratch, "source"), Path(scratch, "built")
         for file in files:

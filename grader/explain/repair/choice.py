@@ -20,10 +20,12 @@ from grader.explain.rewriting.program.source import Function, bound_in
 from grader.explain.rewriting.program.vocabulary import Vocabulary
 
 # Two lines are told if the weights of their best edits differ by at most this.
-_ABOUT_THE_SAME = 0.35
+_ABOUT_THE_SAME = 0.2
 # If more lines than these have practically equal weights, none is told.
 _EQUAL = 0.05
 _MOST_EQUAL = 3
+# The edits of one line, of which the first that proves it is told.
+_MOST_OF_A_LINE = 3
 # At this weight, about half of the edits that fix an exercise do so by chance.
 _UNLIKELY = 2.4
 # The kind of edit that drops a condition, and the kinds that change one.
@@ -40,6 +42,7 @@ class Place:
     """A line whose edit `made` fixes an exercise: the part to change, and the changed source.
 
     `also` are the lines that change together with it, each with its source before and after.
+    `others` are heavier edits of the line that fix the exercise too.
     """
 
     made: FileEdit
@@ -49,6 +52,7 @@ class Place:
     subject: str
     new_source: str
     also: Mapping[int, tuple[str, str]] = field(default_factory=dict, hash=False)
+    others: tuple[Place, ...] = ()
 
     @property
     def sources(self) -> Sequence[tuple[str, str]]:
@@ -113,18 +117,18 @@ def chosen(repairs: Sequence[RepairEdit], sources: EditableSources) -> RepairedE
     if not able:
         return None
     most = max(map(_fixed, able))
-    lightest: dict[Line, tuple[float, RepairEdit]] = {}
+    of_line: dict[Line, list[tuple[float, RepairEdit]]] = {}
     best = [(weight_of(one.made, sources), one) for one in able if _fixed(one) == most]
     for weight, one in sorted(best, key=lambda pair: (pair[0], _line(pair[1]) in dropped)):
-        lightest.setdefault(_line(one), (weight, one))
-    ranked = list(lightest.values())
+        of_line.setdefault(_line(one), []).append((weight, one))
+    ranked = [own[0] for own in of_line.values()]
     lightest_of_all = ranked[0][0]
     equal = sum(weight <= lightest_of_all + _EQUAL for weight, _ in ranked)
     if lightest_of_all > _UNLIKELY or equal > _MOST_EQUAL:
         return None
     near = lightest_of_all + _ABOUT_THE_SAME
     told = [one for weight, one in ranked if weight <= near][: max(2, equal)]
-    places = tuple(_place(one.made, sources) for one in told)
+    places = tuple(_place_of([one for _, one in of_line[_line(best)]], sources) for best in told)
     return RepairedExercise(places, told[0].exercises, lightest_of_all <= _PLAIN)
 
 
@@ -134,6 +138,12 @@ def _fixed(repair: RepairEdit) -> tuple[int, float]:
 
 def _line(repair: RepairEdit) -> Line:
     return repair.made.file, repair.made.edit.line
+
+
+def _place_of(edits: Sequence[RepairEdit], sources: EditableSources) -> Place:
+    """Returns the place of edits of one line, the lightest first."""
+    first, *others = (_place(one.made, sources) for one in edits[:_MOST_OF_A_LINE])
+    return replace(first, others=tuple(others))
 
 
 def _place(made: FileEdit, sources: EditableSources) -> Place:
@@ -148,6 +158,7 @@ def _place(made: FileEdit, sources: EditableSources) -> Place:
 
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_SIDES = re.compile(r"(?<![=!<>])=(?!=)|\n")
 _MORE_ORDERLY = -0.6
 _LESS_ORDERLY = 1.6
 _USES_WHAT_IS_UNUSED = -1.0
@@ -175,7 +186,11 @@ def weight_of(made: FileEdit, sources: EditableSources) -> float:
 
 def _by_order(before: str, after: str, vocabulary: Vocabulary) -> float:
     """Returns a bonus if an edit puts names in their usual order, a penalty if out of it."""
-    was, is_now = (vocabulary.disorder(_NAME.findall(text)) for text in (before, after))
+    # Both sides of an assignment have an order of their own.
+    was, is_now = (
+        sum(vocabulary.disorder(_NAME.findall(side)) for side in _SIDES.split(text))
+        for text in (before, after)
+    )
     return _MORE_ORDERLY if is_now < was else _LESS_ORDERLY if is_now > was else 0.0
 
 
@@ -186,7 +201,7 @@ def _unused_beside(node: Function, lines: Collection[int]) -> set[str]:
         for one in ast.walk(node)
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.lineno not in lines
     }
-    return bound_in(node) - used - {"self", "cls"}
+    return bound_in(node) - used - {node.name, "self", "cls"}
 
 
 def _changed_lines(source: str, edited: str, lines: Collection[int]) -> tuple[str, str]:

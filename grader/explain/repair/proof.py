@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.core.causes import STAYS_WRONG
 from grader.core.wire.trials import Outcomes, TextChange, Trials
-from grader.explain.repair.choice import RepairedExercise, in_place
+from grader.explain.repair.choice import Place, RepairedExercise, in_place
 
 # Of processor time.
 _SECONDS_PER_EDIT = 2.0
@@ -49,13 +49,21 @@ def proved(
     """Returns the proof of a repair from an exercise's `failed` tests, or None if none passes.
 
     `passing` returns the tests that pass with given changes, one after another in one state. A line
-    that breaks a test that is to be `kept` proves nothing. If lines fix different tests, only the
-    line that fixes the most is kept.
+    that breaks a test that is to be `kept` proves nothing. The first of a line's edits that fixes a
+    test proves the line. If lines fix different tests, only the line that fixes the most is kept.
     """
+    places: list[Place] = []
     fixed: list[frozenset[str]] = []
     for place in repaired.places:
-        right = passing(place.made.changes)
-        fixed.append(frozenset(failed).intersection(right if {*kept} <= {*right} else ()))
+        own, tried = frozenset[str](), place
+        for tried in (place, *place.others):
+            right = passing(tried.made.changes)
+            own = frozenset(failed).intersection(right if {*kept} <= {*right} else ())
+            if own:
+                break
+        places.append(tried)
+        fixed.append(own)
+    repaired = replace(repaired, places=tuple(places))
     most = max(fixed, key=len)
     if len(set(fixed)) > 1:
         repaired = repaired.at(repaired.places[fixed.index(most)])

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from grader.explain.rewriting.edit import Edit, Replacement
+from grader.explain.rewriting.edit import Edit, Replacement, common_start
 
 # The cost of making a change in several places.
 _TOGETHER = 0.5
@@ -36,7 +36,8 @@ def combined(source: str, edits: Iterable[Edit]) -> Iterator[Edit]:
     for (where, change), group in groups.items():
         contrary = tuple((new, old) for old, new in change)
         swapping = groups.get((where, contrary), []) if change < contrary else []
-        for own in (group, *_runs(group), [*group, *swapping] if swapping else []):
+        swaps = itertools.islice(itertools.product(group, swapping), _MOST)
+        for own in (group, *_runs(group), [*group, *swapping] if swapping else [], *swaps):
             if 1 < len(own) <= _MOST and (made := _together(own)) is not None:
                 found.setdefault(made.replacements, made)
     yield from found.values()
@@ -55,16 +56,10 @@ def _runs(edits: Iterable[Edit]) -> list[list[Edit]]:
 
 def _shortest(old: str, new: str) -> tuple[str, str]:
     """Returns what changes in a text: ".T" and "" for "q.T" and "q"."""
-    same = _common(old, new)
+    same = common_start(old, new)
     old, new = old[same:], new[same:]
-    end = _common(old[::-1], new[::-1])
+    end = common_start(old[::-1], new[::-1])
     return old[: len(old) - end], new[: len(new) - end]
-
-
-def _common(one: str, other: str) -> int:
-    """Returns the number of characters with which both texts begin."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _together(edits: Sequence[Edit]) -> Edit | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -245,3 +246,9 @@ def place_of_arguments(program: Program, node: ast.Call) -> int:
     if not given or len({one.lineno for one in given}) > 1:
         return place_of(program, node)
     return program.outer_span(given[-1]).start
+
+
+def common_start(one: str, other: str) -> int:
+    """Returns the number of characters with which both texts begin."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

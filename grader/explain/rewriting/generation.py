@@ -15,7 +15,7 @@ from grader.core.assignment import BadAssignment
 from grader.explain.rewriting import transplants
 from grader.explain.rewriting.edit import PRIMARY, Draft, Edit, Replacement, edit_of, replaced
 from grader.explain.rewriting.further_arguments import further_arguments
-from grader.explain.rewriting.patterns import Table, rewritten
+from grader.explain.rewriting.patterns import rewritten
 from grader.explain.rewriting.program.scopes import Observed
 from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Program, Statement
@@ -26,14 +26,10 @@ from grader.explain.rewriting.replaced import (
     entries,
     names,
     operators,
-    slices,
     statements,
 )
-from grader.explain.rewriting.rows import ROWS
-from grader.explain.rewriting.slips import NO_SLIPS, Slips
-from grader.explain.rewriting.unused_values import unused_values
+from grader.explain.rewriting.slips import NO_SLIPS, Slips, slips_of_engine
 
-_ROWS = Table(ROWS)
 _FEWEST = 120
 _MOST_OF_A_LINE = 320
 # Bounds the work for a program that is written to be expensive.
@@ -112,7 +108,7 @@ def _drafts(setting: Setting, slips: Slips, statement: Statement) -> Iterator[Dr
     for node in statement.nodes:
         for family in FAMILIES.get(type(node), ()):
             yield from family(setting, node)
-        for table in (_ROWS, slips.table):
+        for table in (slips_of_engine().table, slips.table):
             yield from rewritten(table, setting, node)
         if isinstance(node, ast.expr) and _is_read(node):
             for family in OF_VALUES:
@@ -154,6 +150,8 @@ def _head(node: ast.stmt) -> range:
 
 # Stands in a dump for the tree that a draft changes.
 _GAP = ast.dump(ast.Name("the gap"))
+# Around these, no part of an expression needs parentheses.
+_KEEPS_WHOLE = (ast.stmt, ast.keyword, ast.Tuple, ast.List)
 _ATOMS = (*PRIMARY, ast.Constant, ast.JoinedStr)
 
 
@@ -235,8 +233,11 @@ class DraftCheck:
             return not all(inner.start <= p.start and p.end <= inner.end for p in pieces)
         if type(tree) is type(node) and _operator(tree) is _operator(node):
             return False
-        is_in_statement = isinstance(self._program.parent(node), ast.stmt)
-        return isinstance(tree, ast.Tuple) or not is_in_statement
+        home = self._program.home(node)
+        is_bare = isinstance(home.parent, _KEEPS_WHOLE) or (
+            isinstance(home.parent, ast.Call) and home.field == "args"
+        )
+        return isinstance(tree, ast.Tuple) or not is_bare
 
 
 def _dump(tree: ast.AST) -> str:
@@ -269,24 +270,18 @@ def merged(pieces: Iterable[Replacement]) -> tuple[Replacement, ...]:
 
 Family = Callable[[Setting, Any], Iterator[Draft]]
 OF_VALUES: tuple[Family, ...] = (
-    operators.conditions,
-    unused_values,
     transplants.transplanted,
-    transplants.layers,
+    transplants.idle_calls,
 )
 FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
     ast.Constant: (
         constants.constants,
         entries.patterns,
         names.instead_of_constants,
-        unused_values,
         constants.other_words,
     ),
     ast.UnaryOp: (constants.negatives, operators.signs, names.instead_of_constants),
-    ast.BinOp: (operators.operations,),
-    ast.Compare: (operators.comparisons,),
-    ast.BoolOp: (operators.logic,),
-    ast.IfExp: (operators.choices,),
+    ast.BinOp: (operators.parentheses,),
     ast.Name: (names.variables,),
     ast.Attribute: (names.variables, names.attributes),
     ast.Call: (
@@ -294,14 +289,12 @@ FAMILIES: dict[type[ast.AST], tuple[Family, ...]] = {
         calls.dropped,
         calls.options,
         calls.arguments,
-        slices.turned,
-        slices.split,
         further_arguments,
     ),
     ast.Tuple: (calls.elements,),
     ast.List: (calls.elements,),
     ast.JoinedStr: (entries.patterns,),
-    ast.Subscript: (slices.indices,),
-    ast.Assign: (statements.assignments,),
+    ast.Subscript: (transplants.like_indices,),
+    ast.Assign: (statements.assignments, statements.results),
     ast.Expr: (statements.results,),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from grader.explain.rewriting.edit import CHANGE, SLIP, UNLIKELY, WRAP
 from grader.explain.rewriting.program.index import Parameter
@@ -12,8 +13,6 @@ from grader.explain.rewriting.program.setting import Setting
 from grader.explain.rewriting.program.source import Function, names_in
 from grader.explain.rewriting.program.vocabulary import Nature, nature_of_name
 
-# A condition on a part of a row: its nature, or one of several, or the variables that it may be.
-Wanted = Nature | frozenset[Nature] | tuple[str, ...]
 # The cost of a value, and its text.
 Ingredient = tuple[float, str]
 _MOST_ALTERNATIVES = 8
@@ -29,6 +28,18 @@ _LIKE = {
     Nature.FLAG: {Nature.FLAG},
     Nature.SHAPE: {Nature.SHAPE},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A condition on a gap of a row: the natures or the names that its variable may have.
+
+    `is_unread` requires a variable that nothing reads.
+    """
+
+    natures: frozenset[Nature] = frozenset()
+    names: tuple[str, ...] = ()
+    is_unread: bool = False
 
 
 def alternatives(
@@ -62,9 +73,11 @@ def unused(setting: Setting, node: ast.AST) -> list[tuple[str, Nature]]:
 
 def _unread(setting: Setting, node: ast.AST) -> Iterator[tuple[str, Nature]]:
     names, line = setting.scopes.names(node), getattr(node, "lineno", 0)
+    visible = setting.scopes.visible(node)
     for one in names.before(line):
         is_value = one.is_attribute and one.nature is not Nature.FUNCTION
-        if not one.reads and (is_value or (one.is_own and one.first > 0)):
+        is_bound = (one.is_own and one.first > 0) or (one.is_inner and one.name in visible)
+        if not one.reads and (is_value or is_bound):
             yield one.name, one.nature
     around = setting.scope(setting.scope(node))
     while isinstance(around, Function):
@@ -93,19 +106,22 @@ def values_of(setting: Setting, node: ast.Call, parameter: Parameter) -> Iterato
 
 
 def nearest(setting: Setting, node: ast.expr | ast.stmt, wanted: Wanted) -> Sequence[str]:
-    """Returns variables for an ingredient: some of a nature, or the first visible of some names.
+    """Returns variables for an ingredient: unread ones, some of a nature, or the first visible one.
 
     Tensors come from the expression, its sources and its statement, and include the function's
     first tensor. Variables of other natures come latest first.
     """
     own = set(names_in(node))
-    if isinstance(wanted, tuple):
+    if wanted.is_unread:
+        unread = unused(setting, node)
+        return [name for name, nature in unread if nature in wanted.natures and name not in own]
+    if wanted.names:
         visible = setting.scopes.visible(node) | setting.scopes.names(node).keys()
-        return [name for name in wanted if name in visible - own][:1]
-    if wanted is not Nature.TENSOR:
+        return [name for name in wanted.names if name in visible - own][:1]
+    if wanted.natures != {Nature.TENSOR}:
         found = setting.scopes.names(node).before(node.lineno)
         found.sort(key=lambda one: -one.first)
-        natures = wanted if isinstance(wanted, frozenset) else (wanted,)
+        natures = wanted.natures
         fitting = [one.name for one in found if one.nature in natures and one.name not in own]
         return fitting[:_MOST_OF_NATURE]
     tensors = list(dict.fromkeys(_tensors(setting, node)))

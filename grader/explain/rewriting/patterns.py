@@ -4,27 +4,29 @@
 variable. `$*x` stands for all further arguments, by position and by keyword, and `$**x` for those
 by keyword. `[$a:]` stands for a slice. The replacement keeps the source text of each. A `$x` in the
 replacement alone stands for a variable nearby: one of the nature or the names that the row's
-`where` gives.
+`where` gives. `{sin|cos}` stands for one pattern per word.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from grader.explain.rewriting.edit import PRIMARY, Draft, put, with_indices, wrap
+from grader.explain.rewriting.edit import PRIMARY, Draft, common_start, put, with_indices, wrap
 from grader.explain.rewriting.ingredients import Wanted, nearest
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.setting import Setting
-from grader.explain.rewriting.program.source import Program
+from grader.explain.rewriting.program.source import Program, callee
 
 _HOLE = re.compile(r"\$(\*{0,2})(\w+)")
 # A gap to fill; without further arguments, the commas around them go too.
 _FILLED = re.compile(r"(, )?\$\*+(\w+)(, )?|\$(\w+)")
+_CHOICE = re.compile(r"\{[^{}|]*\|[^{}]*\}")
 _STANDS_FOR = "stands_for_"
 _VARIABLE = "name"
 _SKIPPED = ("ctx", "kind", "type_comment")
@@ -38,8 +40,9 @@ _Bound = dict[str, list[ast.AST]]
 class Row:
     """A rewrite rule: a pattern, its replacement, and the cost of the edit.
 
-    `subject` names the changed part to a student. `where` holds conditions on gaps of the pattern.
-    `at` holds the places at which the expression may stand; if empty, it may stand anywhere.
+    `subject` names the changed part to a student; its gaps are filled too, and `$call` with the
+    name of the function. `where` holds conditions on gaps. `at` holds the places at which the
+    expression may stand; if empty, it may stand anywhere. `kind` is the kind of the edit.
     """
 
     before: str
@@ -48,6 +51,7 @@ class Row:
     subject: str
     where: Mapping[str, Wanted] = field(default_factory=dict)
     at: Sequence[Position] = ()
+    kind: str = "rewritten"
 
     @property
     def problem(self) -> str | None:
@@ -57,42 +61,42 @@ class Row:
                 _parsed(text)
             except (SyntaxError, ValueError, IndexError, AttributeError):
                 return f"{text!r} is not an expression or statement with gaps like $x"
-        names = {name.strip("$*") for text in (self.before, self.after) for name in _holes(text)}
-        strange = [name for name in self.where if name not in names]
-        return f"where names ${strange[0]}, which is not a gap of the row" if strange else None
+        return None
+
+    @property
+    def gaps(self) -> set[str]:
+        """Returns the names of the gaps: `x` for `$x`."""
+        return {name.strip("$*") for text in (self.before, self.after) for name in _holes(text)}
 
 
 class Table:
-    """Rows by the type of their pattern's outermost node; None for patterns of any expression."""
+    """Rows by the type of their pattern's outermost node, and by the function that it calls."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows: dict[type[ast.AST] | None, list[tuple[ast.AST, Row]]] = {}
+        self._rows: dict[tuple[type[ast.AST] | None, str], list[tuple[ast.AST, Row]]] = {}
         for row in rows:
             tree = _parsed(row.before)
-            kind = None if _hole(tree) else type(tree)
-            self._rows.setdefault(kind, []).append((tree, row))
+            called = callee(tree)
+            key = None if _hole(tree) else type(tree)
+            name = "" if called.startswith(_STANDS_FOR) else called
+            self._rows.setdefault((key, name), []).append((tree, row))
 
     def of(self, node: ast.AST) -> Iterator[tuple[ast.AST, Row]]:
         """Yields the patterns that may match a node, and their rows."""
-        yield from self._rows.get(type(node), ())
-        yield from self._rows.get(None, ())
+        for key in dict.fromkeys([(type(node), callee(node)), (type(node), ""), (None, "")]):
+            yield from self._rows.get(key, ())
 
 
-def rows(
-    subject: str, cost: float, *pairs: tuple[str, str], at: Sequence[Position] = (), **where: Wanted
-) -> list[Row]:
-    """Returns a row for each pair of written code and meant code."""
-    return [Row(before, after, cost, subject, where, at) for before, after in pairs]
+def spelled_out(*texts: str) -> Iterator[tuple[str, ...]]:
+    """Yields texts once for each choice of a word in braces; equal braces make equal choices."""
+    braces = list(dict.fromkeys(found[0] for text in texts for found in _CHOICE.finditer(text)))
+    for words in itertools.product(*(one[1:-1].split("|") for one in braces)):
+        chosen = dict(zip(braces, words, strict=True))
+        yield tuple(_CHOICE.sub(_word_of(chosen), text) for text in texts)
 
 
-def with_text(before: str, *added: str) -> list[tuple[str, str]]:
-    """Returns a pair for each text that may be missing after an expression."""
-    return [(before, f"{before}{text}") for text in added]
-
-
-def both_ways(*pairs: tuple[str, str]) -> list[tuple[str, str]]:
-    """Returns the pairs, and each with its texts exchanged."""
-    return [*pairs, *((after, before) for before, after in pairs)]
+def _word_of(chosen: Mapping[str, str]) -> Callable[[re.Match[str]], str]:
+    return lambda found: chosen[found[0]]
 
 
 _TURNED = ("T", "mT")
@@ -126,15 +130,29 @@ def rewritten(table: Table, setting: Setting, node: ast.AST) -> Iterator[Draft]:
 def _draft(
     setting: Setting, node: ast.expr | ast.stmt, row: Row, bound: _Bound, given: Mapping[str, str]
 ) -> Draft:
-    after = _HOLE.sub(lambda found: given.get(found[2], found[0]), row.after)
+    after, subject = (
+        _HOLE.sub(lambda found: given.get(found[2], found[0]), text)
+        for text in (row.after, row.subject.replace("$call", callee(node)))
+    )
+    if "$" in subject:
+        subject = _with_gaps(setting, subject, bound, is_safe=False)
     if isinstance(node, ast.expr) and after.count(row.before) == 1 and row.before in _holes(after):
         before, _, rest = after.partition(row.before)
-        kind = "sign" if (before, rest) == ("-", "") else "rewritten"
-        return wrap(setting, node, before, rest, kind, row.cost, row.subject)
-    text = _filled(setting, after, bound)
+        return wrap(setting, node, before, rest, row.kind, row.cost, subject)
+    kept = bound.get(after[1:])
+    text = setting.outer_text(kept[0]) if kept else _filled(setting, after, bound)
     if isinstance(node, ast.Slice):
         text = text[1:-1]
-    return put(setting, node, text, "rewritten", row.cost, row.subject)
+    draft = put(setting, node, text, row.kind, row.cost, subject)
+    return replace(draft, at=draft.at + _first_difference(setting.text(node), text))
+
+
+def _first_difference(old: str, new: str) -> int:
+    """Returns the place in the old text where the texts begin to differ, after any spaces."""
+    same = common_start(old, new)
+    if same == len(old):
+        return 0
+    return len(old) - len(old[same:].lstrip())
 
 
 def _holes(text: str) -> list[str]:
@@ -146,12 +164,12 @@ def _ingredients(
 ) -> Iterator[Mapping[str, str]]:
     """Yields choices of nearby variables for the gaps that only a row's replacement has."""
     free = dict.fromkeys(name[1:] for name in _holes(row.after) if name.strip("$*") not in bound)
-    choices = [nearest(setting, node, row.where.get(one, (one,))) for one in free]
+    choices = [nearest(setting, node, row.where.get(one, Wanted(names=(one,)))) for one in free]
     for chosen in itertools.product(*choices):
         yield dict(zip(free, chosen, strict=True))
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=2048)
 def _parsed(text: str) -> ast.AST:
     code = _HOLE.sub(rf"\1{_STANDS_FOR}\2", text)
     try:
@@ -216,15 +234,25 @@ def _alike(one: object, other: object, bound: _Bound) -> bool:
 
 
 def _is_such(setting: Setting, node: ast.AST, wanted: Wanted) -> bool:
-    if isinstance(wanted, tuple):
-        return isinstance(node, ast.Name) and node.id in wanted
-    natures = wanted if isinstance(wanted, frozenset) else (wanted,)
-    return isinstance(node, ast.expr) and setting.scopes.nature(node) in natures
+    if wanted.names:
+        return isinstance(node, ast.Name) and node.id in wanted.names
+    return isinstance(node, ast.expr) and setting.scopes.nature(node) in wanted.natures
 
 
 def _filled(program: Program, after: str, bound: _Bound) -> str:
-    """Returns a replacement's text with each gap filled by the source text bound to it."""
+    """Returns a replacement's text with each gap filled by the source text bound to it.
 
+    Parentheses are added only where the tree would be another one without them.
+    """
+    bare, safe = (_with_gaps(program, after, bound, is_safe) for is_safe in (False, True))
+    if bare != safe:
+        with contextlib.suppress(SyntaxError, ValueError):
+            if ast.dump(ast.parse(bare)) == ast.dump(ast.parse(safe)):
+                return bare
+    return safe
+
+
+def _with_gaps(program: Program, after: str, bound: _Bound, is_safe: bool) -> str:
     def text(found: re.Match[str]) -> str:
         before, rest, behind, name = found.groups("")
         if rest:
@@ -233,6 +261,6 @@ def _filled(program: Program, after: str, bound: _Bound) -> str:
         node = bound[name][0]
         is_held = isinstance(node, _HELD) or with_indices(program, node) is not node
         own = program.text(node)
-        return own if is_held else f"({own})"
+        return f"({own})" if is_safe and not is_held else own
 
     return _FILLED.sub(text, after)

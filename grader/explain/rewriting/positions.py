@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from grader.explain.rewriting.program.setting import Setting, argument_of, integer, is_axis
-from grader.explain.rewriting.program.source import callee
+from grader.explain.rewriting.program.source import Function, callee, parameters
 from grader.explain.rewriting.program.vocabulary import Nature
 
 _PRODUCTS = ("matmul", "bmm", "mm")
@@ -19,9 +19,11 @@ _BOUNDED = ("arange", "range", "linspace")
 class Position(Enum):
     """A kind of place at which an expression may stand."""
 
-    STORED = "all that an assignment stores or a function returns"
+    STORED = "all that an assignment stores or adds, or a function returns"
     RETURNED = "all that a function returns"
     RENAMED = "a variable that gets a second name"
+    UNPACKED = "a value of a tuple that an assignment stores"
+    FACTOR = "a factor of a matrix product by an operator"
     ENTRY = "an entry of a tuple or a list, or a value of a dict"
     GIVEN = "an argument by position"
     NAMED = "an argument by keyword"
@@ -35,17 +37,19 @@ class Position(Enum):
     PRODUCT = "a matrix product of two tensors"
     WEIGHED = "what a softmax is taken of"
     ROOT = "what a root or a power is taken of"
+    OVERWRITING = "an assignment to a parameter"
+    CONDITION = "the condition of an `if`, or one of joined conditions"
     HANDED_ON = "an argument of a function whose parameters are known"
 
     def holds(self, setting: Setting, node: ast.AST) -> bool:
         """Returns whether a node stands at a place of this kind."""
         if not isinstance(node, ast.expr):
-            return False
+            return self is Position.OVERWRITING and _is_to_parameter(setting, node)
         home = setting.home(node)
         match self, home.parent, home.field:
             case (
                 (Position.STORED | Position.RETURNED, ast.Lambda(), "body")
-                | (Position.STORED, ast.Assign() | ast.Return(), "value")
+                | (Position.STORED, ast.Assign() | ast.AugAssign() | ast.Return(), "value")
                 | (Position.RETURNED, ast.Return(), _)
                 | (Position.GIVEN, ast.Call(), "args")
                 | (Position.NAMED, ast.keyword(), _)
@@ -56,8 +60,13 @@ class Position(Enum):
                 | (Position.DIVIDED, ast.BinOp(op=ast.Div()), "left")
                 | (Position.ROOT, ast.BinOp(op=ast.Pow()), "left")
                 | (Position.ENTRY, ast.Dict(), "values")
+                | (Position.CONDITION, ast.If(), "test")
+                | (Position.CONDITION, ast.BoolOp(), "values")
+                | (Position.FACTOR, ast.BinOp(op=ast.MatMult()), _)
             ):
                 return True
+            case Position.UNPACKED, ast.Tuple() as row, _:
+                return isinstance(setting.parent(row), ast.Assign)
             case Position.STORED, ast.IfExp() as choice, "body" | "orelse":
                 return self.holds(setting, choice)
             case Position.ENTRY, ast.Tuple() | ast.List() as row, _:
@@ -76,6 +85,15 @@ class Position(Enum):
                 return callee(call) == "sqrt"
         test = _TESTS.get(self)
         return test is not None and test(setting, node)
+
+
+def _is_to_parameter(setting: Setting, node: ast.AST) -> bool:
+    """Returns whether a statement assigns to a parameter of its function."""
+    around = setting.scope(node)
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) if isinstance(around, Function):
+            return name in {one.arg for one in parameters(around.args)}
+    return False
 
 
 def _is_bound(setting: Setting, node: ast.expr) -> bool:

@@ -1,6 +1,7 @@
-"""The slips of an assignment: its own rewrite rules and words, from `solutions/slips.toml`.
+"""Slips: rewrite rules and words, the engine's from `rules/` and an assignment's from its own file.
 
-The handout holds them without their examples, so that `pytest` finds the same lines at home.
+The handout holds an assignment's without their examples, so that `pytest` finds the same lines at
+home.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from grader.core.assignment import BadAssignment
 from grader.core.names import meant
 from grader.explain.rewriting.edit import CHANGE
 from grader.explain.rewriting.ingredients import Wanted
-from grader.explain.rewriting.patterns import Row, Table
+from grader.explain.rewriting.patterns import Row, Table, spelled_out
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.source import LIBRARIES
 from grader.explain.rewriting.program.vocabulary import PLAIN, Group, Nature, Vocabulary
@@ -29,18 +30,19 @@ from grader.testing.cases import SLIPS as FROZEN
 
 SLIPS = Path("solutions/slips.toml")
 HANDED_OUT = Path("tests/public", FIXTURES, FROZEN)
+# Before the kinds of variables that nothing reads.
+_UNREAD = "unread "
 _POSITIONS = {one.name.lower(): one for one in Position}
 _NATURES = {one.name.lower(): one for one in Nature}
-_TEXTS = ("subject", "before", "after")
-_KEYS = (*_TEXTS, "where", "at", "cost", "example")
+_RULES = Path(__file__).with_name("rules")
+_KEYS = ("subject", "kind", "edits", "before", "after", "where", "at", "cost", "example")
 Known = TypeVar("Known")
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example of a row: a line with a slip, and the line that the row turns it into."""
+    """An example of a slip: a wrong line, and the line that one of its rows turns it into."""
 
-    row: Row
     place: str
     before: str
     after: str
@@ -54,7 +56,7 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class Slips:
-    """The rows and the words of an assignment, and the examples of the rows."""
+    """The rows and the words of an assignment, and the examples of its slips."""
 
     rows: Sequence[Row] = ()
     vocabulary: Vocabulary = PLAIN
@@ -67,6 +69,13 @@ class Slips:
 
 
 NO_SLIPS = Slips()
+
+
+@functools.cache
+def slips_of_engine() -> Slips:
+    """Returns the slips in Python and torch."""
+    texts = (file.read_text(encoding="utf-8") for file in sorted(_RULES.glob("*.toml")))
+    return _slips({"slip": [one for text in texts for one in tomllib.loads(text)["slip"]]})
 
 
 def load_slips(root: Path) -> Slips:
@@ -112,18 +121,21 @@ def _slips(content: Mapping[str, Any]) -> Slips:
     rows = content.get("slip", [])
     if not _are(rows, dict):
         raise BadAssignment(f"{SLIPS}: write each row under [[slip]]")
-    read = [_row(row, f"{SLIPS}, slip {number}") for number, row in enumerate(rows, 1)]
+    read = [_slip(row, f"{SLIPS}, slip {number}") for number, row in enumerate(rows, 1)]
+    found = tuple(row for own, _ in read for row in own)
     examples = tuple(example for _, example in read if example is not None)
-    return Slips(tuple(row for row, _ in read), _vocabulary(content.get("words", {})), examples)
+    return Slips(found, _vocabulary(content.get("words", {})), examples)
 
 
-def _row(row: Mapping[str, Any], place: str) -> tuple[Row, Example | None]:
-    missing = [key for key in _TEXTS if not isinstance(row.get(key), str) or not row[key].strip()]
-    if missing:
-        raise BadAssignment(f"{place}: {missing[0]} must be a text")
-    place = f"{place} ({row['before']} -> {row['after']})"
-    _only(row, _KEYS, place)
-    cost, at, where = row.get("cost", CHANGE), row.get("at", []), row.get("where", {})
+def _slip(told: Mapping[str, Any], place: str) -> tuple[list[Row], Example | None]:
+    """Returns the rows of a slip, and its example."""
+    subject, kind = told.get("subject"), told.get("kind", "rewritten")
+    if not isinstance(subject, str) or not subject.strip() or not isinstance(kind, str):
+        raise BadAssignment(f"{place}: subject must be a text")
+    pairs = _pairs(told, place)
+    place = f"{place} ({pairs[0][0]} -> {pairs[0][1]})"
+    _only(told, _KEYS, place)
+    cost, at, where = told.get("cost", CHANGE), told.get("at", []), told.get("where", {})
     if not isinstance(cost, int | float) or isinstance(cost, bool) or not 1 <= cost <= 3:
         raise BadAssignment(f"{place}: cost must be a number from 1 (likely) to 3 (unlikely)")
     if not _are(at, str):
@@ -132,19 +144,37 @@ def _row(row: Mapping[str, Any], place: str) -> tuple[Row, Example | None]:
         raise BadAssignment(f'{place}: where must be a table, as {{ x = "tensor" }}')
     positions = [_known(one, _POSITIONS, f"{place}: at") for one in at]
     wanted = {name: _wanted(one, f"{place}: where.{name}") for name, one in where.items()}
-    made = Row(row["before"], row["after"], float(cost), row["subject"], wanted, positions)
-    problem = made.problem
-    if problem is not None:
-        raise BadAssignment(f"{place}: {problem}")
-    return made, _example(row.get("example"), made, place)
+    rows = [
+        Row(before, after, float(cost), subject, wanted, positions, kind)
+        for pair in pairs
+        for before, after in spelled_out(*pair)
+        if before != after
+    ]
+    problems = [one.problem for one in rows if one.problem is not None]
+    strange = wanted.keys() - {name for one in rows for name in one.gaps}
+    problems += [f"where names ${name}, which is not a gap of the row" for name in strange]
+    if problems:
+        raise BadAssignment(f"{place}: {problems[0]}")
+    return rows, _example(told.get("example"), place)
 
 
-def _example(lines: object, row: Row, place: str) -> Example | None:
+def _pairs(told: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
+    """Returns the pairs of written code and meant code of a slip."""
+    pairs: Any = told.get("edits", [[told.get("before"), told.get("after")]])
+    is_list = isinstance(pairs, list) and pairs
+    if not is_list or not all(_are(one, str) and len(one) == 2 for one in pairs):
+        raise BadAssignment(
+            f"{place}: before and after must be texts, or edits a list of such pairs"
+        )
+    return [(str(before), str(after)) for before, after in pairs]
+
+
+def _example(lines: object, place: str) -> Example | None:
     if lines is None:
         return None
     if not isinstance(lines, list) or not _are(lines, str) or len(lines) != 2:
         raise BadAssignment(f"{place}: example must be two lines of code, wrong and right")
-    example = Example(row, place, *lines)
+    example = Example(place, *lines)
     for line in lines:
         try:
             ast.parse(line)
@@ -155,11 +185,13 @@ def _example(lines: object, row: Row, place: str) -> Example | None:
 
 
 def _wanted(told: object, place: str) -> Wanted:
-    """Returns a condition on a part of a row: its nature, or the variables that it may be."""
+    """Returns a condition on a gap: a kind, several ones, or the variables that it may be."""
     if isinstance(told, list) and told and _are(told, str):
-        return tuple(told)
+        return Wanted(names=tuple(told))
     if isinstance(told, str):
-        return _known(told, _NATURES, place)
+        kinds = told.removeprefix(_UNREAD)
+        natures = frozenset(_known(one, _NATURES, place) for one in kinds.split("|"))
+        return Wanted(natures, is_unread=kinds != told)
     raise BadAssignment(f"{place} must be a kind, or a list of names")
 
 

@@ -1,20 +1,23 @@
-"""Rewrite rules for missing code: calls of like values, as `q` and `k` are, and layers."""
+"""Rewrite rules for missing code: calls of like values, as `q` and `k` are, and idle functions."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, wrap
+from grader.explain.rewriting.edit import CHANGE, SLIP, Draft, put, wrap
+from grader.explain.rewriting.ingredients import unused
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.setting import Setting, is_module
-from grader.explain.rewriting.program.source import Scope, callee, names_in
+from grader.explain.rewriting.program.source import Function, Scope, callee, names_in
 from grader.explain.rewriting.program.vocabulary import Nature, kinship
 
 _MOST_TRANSPLANTS = 8
 _MOST_CALLED = 4
+_MOST_LIKE = 2
 # Bounds the work for a function that is written to be expensive.
 _MOST_OPERATIONS = 100
 _LONGEST = 120
@@ -32,7 +35,10 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
     parent, visible = setting.parent(node), setting.scopes.visible(node)
     there = {callee(node), callee(parent), getattr(parent, "attr", "")} - {""}
     found: dict[tuple[str, str], float] = {}
-    for other, taken in _operations(setting).get(setting.scope(node), ())[:_MOST_OPERATIONS]:
+    own = setting.scope(node)
+    others = [one for one in _methods_beside(setting, own) if one is not own]
+    operations = (pair for one in (own, *others) for pair in _operations(setting).get(one, ()))
+    for other, taken in itertools.islice(operations, _MOST_OPERATIONS):
         if taken is node or callee(other) in there or not _are_alike(node, taken):
             continue
         whole, part = setting.span(other), setting.outer_span(taken)
@@ -46,11 +52,38 @@ def transplanted(setting: Setting, node: ast.expr) -> Iterator[Draft]:
         yield wrap(setting, node, before, after, "transplanted", cost, subject)
 
 
-def layers(setting: Setting, node: ast.expr) -> Iterator[Draft]:
-    """Yields calls of layers that the class has and never calls."""
-    idle = setting.scopes.idle_layers(node) if _is_target(setting, node) else []
-    for name in idle[:_MOST_CALLED]:
-        yield wrap(setting, node, f"{name}(", ")", "transplanted", CHANGE, _SUBJECT)
+def like_indices(setting: Setting, node: ast.Subscript) -> Iterator[Draft]:
+    """Yields the index that a like statement has in its place: `sin[at]` beside `cos[:n]`."""
+    own, visible = setting.text(node.slice), setting.scopes.visible(node)
+    texts = dict.fromkeys(
+        setting.text(one.slice)
+        for one in _subscripts(setting).get(setting.role(node), ())
+        if {*names_in(one.slice)} <= visible
+    )
+    for text in [one for one in texts if one != own and "\n" not in one][:_MOST_LIKE]:
+        subject = f"an index of `{setting.text(node.value)}`"
+        yield put(setting, node.slice, text, "transplanted", CHANGE, subject)
+
+
+@functools.lru_cache(maxsize=1)
+def _subscripts(setting: Setting) -> Mapping[str, list[ast.Subscript]]:
+    """Returns the subscripts in like places of like statements."""
+    found: dict[str, list[ast.Subscript]] = defaultdict(list)
+    for node in setting.nodes:
+        if isinstance(node, ast.Subscript):
+            found[setting.role(node)].append(node)
+    return found
+
+
+def idle_calls(setting: Setting, node: ast.expr) -> Iterator[Draft]:
+    """Yields calls of layers and functions that the program has and never calls."""
+    if not _is_target(setting, node):
+        return
+    one, two = (setting.index.idle(node, count) for count in (1, 2))
+    calls = [(name, "") for name in (*setting.scopes.idle_layers(node), *one)]
+    calls += [(name, f", {other}") for name in two for other, _ in unused(setting, node)]
+    for name, other in calls[:_MOST_CALLED]:
+        yield wrap(setting, node, f"{name}(", f"{other})", "transplanted", CHANGE, _SUBJECT)
 
 
 def _is_target(setting: Setting, node: ast.expr) -> bool:
@@ -75,6 +108,12 @@ def _operations(setting: Setting) -> Mapping[Scope, list[tuple[ast.expr, ast.exp
             taken = _taken(setting, node) if setting.scopes.nature(node).is_tensor else []
             found[setting.scope(node)] += [(node, one) for one in taken]
     return found
+
+
+def _methods_beside(setting: Setting, scope: Scope) -> Sequence[Scope]:
+    """Returns the methods of the class around a function."""
+    around = setting.class_around(scope)
+    return [one for one in around.body if isinstance(one, Function)] if around else []
 
 
 def _taken(setting: Setting, node: ast.Call | ast.BinOp) -> list[ast.expr]:

@@ -46,7 +46,7 @@ def modules(wheel) -> set[str]:
     """The engine's modules in the wheel."""
     with ZipFile(wheel) as opened:
         files = {Path(name) for name in opened.namelist() if name.startswith("grader/")}
-    assert {file.suffix for file in files} == {".py"}
+    assert {file.suffix for file in files} == {".py", ".toml"}
     return {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files}
 
 
@@ -74,6 +74,14 @@ def needed() -> set[str]:
 def test_the_wheel_holds_all_modules_that_the_tests_import(modules, needed):
     """No module for teachers is needed at home."""
     assert modules >= needed
+
+
+def test_the_wheel_holds_the_rewrite_rules(wheel):
+    """Without them, `pytest` would find fewer lines than the class."""
+    with ZipFile(wheel) as opened:
+        held = {name for name in opened.namelist() if name.endswith(".toml")}
+    rules = (ROOT / "grader/explain/rewriting/rules").glob("*.toml")
+    assert held == {str(file.relative_to(ROOT)) for file in rules}
 
 
 def test_the_wheel_holds_no_module_for_teachers(modules):

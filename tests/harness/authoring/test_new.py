@@ -111,7 +111,7 @@ def test_a_fresh_assignment_is_formatted_and_has_no_lint(fresh):
         assert done.returncode == 0, done.stdout
 
 
-def test_the_template_is_in_the_wheel(tmp_path):
+def test_the_template_and_the_rules_are_in_the_wheel(tmp_path):
     """Packaging easily leaves out files that are not Python modules."""
     pytest.importorskip("setuptools", minversion="77")
     source = tmp_path / "source"
@@ -124,6 +124,9 @@ def test_the_template_is_in_the_wheel(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
+    rules = "grader/explain/rewriting/rules/*.toml"
+    held = {file.name for file in (tmp_path / "installed").glob(rules)}
+    assert held == {file.name for file in ROOT.glob(rules)} != set()
     done = run("grader", "new", "it", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
     assert done.returncode == 0, done.stderr
     made = {str(path.relative_to(tmp_path / "it")) for path in (tmp_path / "it").rglob("*.*")}

@@ -55,7 +55,7 @@ def test_the_catalogue_holds_messages_and_pages(sentences):
         "grader/testing/differences.py",
         "grader/cli/commands/decide.py",
         "grader/explain/repair/earlier_calls.py",
-        "grader/explain/rewriting/rows.py",
+        "grader/explain/rewriting/rules/operators.toml",
         "grader/sandbox/usage_watch.py",
         "grader/worker/loading.py",
         "grader/authoring/template/README.md.template",

@@ -93,3 +93,10 @@ def test_lines_that_change_together_are_told_together(tmp_path):
         *("    q = x @ w_q.T", "    k = x @ w_k.T", "    v = x @ w_v.T"),
     ]
     assert "heads.py:5, 6 and 7 together fixes this test." in choice.in_words(is_all=False)
+
+
+def test_one_of_several_like_changes_swaps_with_a_contrary_one():
+    """RoPE that turns values in place of keys: one call goes, another comes."""
+    wrong = "def heads(x, y, z):\n    return attend(turn(x), y, turn(z))\n"
+    right = wrong.replace("y, turn(z)", "turn(y), z")
+    assert ast.dump(ast.parse(right)) in edited(wrong)

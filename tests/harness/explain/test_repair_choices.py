@@ -143,6 +143,22 @@ def test_an_edit_that_breaks_a_test_that_passed_fixes_nothing(sources):
     assert " alone fixes all failed tests of the exercise." in words_for(whole, "test a")
 
 
+def test_a_heavier_edit_proves_its_line_if_the_lightest_does_not(sources):
+    """The lightest edit may suit the few calls of a search, and break a test."""
+    edits = edits_producing("near = length - 1", "near = length / 1")
+    choice = chosen(edits, sources)
+    assert choice is not None
+
+    def passing(changes: Changes) -> set[str]:
+        (change,) = changes[FILE]
+        return {"test a"} if "/" in change.text else set()
+
+    whole = proved(choice, {"test a"}, (), passing)
+    assert "near = length + 1" in words_for(whole, "test a")
+    assert whole is not None
+    assert whole.repaired.places[0].new_source == "near = length / 1"
+
+
 def test_an_edit_fixes_the_exercise_only_if_it_fixes_every_failed_test(sources):
     """A test that fails only for new inputs, or did not end, may still fail."""
     choice = chosen(edits_producing("near = length - 1"), sources)

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from grader.explain.rewriting.patterns import Row, rows
+from grader.explain.rewriting.ingredients import Wanted
+from grader.explain.rewriting.patterns import Row
 from grader.explain.rewriting.positions import Position
 from grader.explain.rewriting.program.vocabulary import Nature
-from grader.explain.rewriting.rows import ROWS
-from grader.explain.rewriting.slips import Slips
+from grader.explain.rewriting.slips import Slips, slips_of_engine
 from tests.harness.marks import rest_long
 from tests.harness.undoing import Programs, edits_of
 
@@ -23,6 +23,8 @@ LINES = {
     Position.STORED: "return {}",
     Position.RETURNED: "return {}",
     Position.RENAMED: "second = {}",
+    Position.UNPACKED: "a, b = {}, 1",
+    Position.FACTOR: "return {} @ one",
     Position.ENTRY: "return made(({}, 1))",
     Position.GIVEN: "return made({})",
     Position.NAMED: "return made(given={})",
@@ -36,17 +38,22 @@ LINES = {
     Position.PRODUCT: "return {}",
     Position.WEIGHED: "return torch.softmax({}, dim=-1)",
     Position.ROOT: "return math.sqrt({})",
+    Position.OVERWRITING: "{}",
+    Position.CONDITION: "if {}:\n        return one",
     Position.HANDED_ON: "return f({})",
 }
+# The first that fits one of the wanted natures.
 ANNOTATIONS = {
     Nature.TENSOR: "Tensor",
     Nature.WEIGHT: "Tensor",
     Nature.MASK: "Bool[Tensor]",
-    frozenset({Nature.MASK, Nature.TENSOR}): "Tensor",
     Nature.SIZE: "int",
     Nature.NUMBER: "float",
     Nature.FLAG: "bool",
+    Nature.OTHER: "str",
 }
+ROWS = slips_of_engine().rows
+ANY = Wanted()
 
 
 def results(line: str, given: str = "") -> Programs:
@@ -63,7 +70,7 @@ def variable(row: Row, name: str) -> str:
     """Returns a variable for a gap; a gap for a weight gets the name of a weight."""
     if name == "x" and Position.PRODUCT in row.at:
         return "(one @ two)"
-    return f"w_{name}" if row.where.get(name) is Nature.WEIGHT else name
+    return f"w_{name}" if row.where.get(name, ANY).natures == {Nature.WEIGHT} else name
 
 
 def example(row: Row, text: str) -> str:
@@ -78,10 +85,14 @@ def parameters(row: Row) -> str:
     names = dict.fromkeys(reversed(HOLE.findall(row.before + row.after)))
     free = [name for name in names if f"${name}" not in row.before]
     ordered = dict.fromkeys([*free, *names])
-    own = {variable(row, name): ANNOTATIONS.get(row.where.get(name)) for name in ordered}
+    own = {variable(row, name): annotation(row.where.get(name, ANY)) for name in ordered}
     own = {name: kind for name, kind in own.items() if name.isidentifier()}
     told = [f"{name}: {kind}" if kind else name for name, kind in own.items()]
     return ", ".join([*told, "one: Tensor", "two: Tensor"])
+
+
+def annotation(wanted: Wanted) -> str | None:
+    return next((kind for nature, kind in ANNOTATIONS.items() if nature in wanted.natures), None)
 
 
 def lines(row: Row) -> list[str]:
@@ -121,7 +132,7 @@ def test_an_empty_argument_list_leaves_no_stray_comma():
 
 def test_a_keyword_of_a_pattern_is_not_among_the_further_arguments():
     """`max($x, key=$one, $*given)` matches `max(x, key=one, default=0)`, and no other `key`."""
-    slips = Slips(rows("", 1.0, ("f($x, key=a, $*by)", "g($x, b, $*by)")))
+    slips = Slips([Row("f($x, key=a, $*by)", "g($x, b, $*by)", 1.0, "a call")])
     for written, meant in (("f(x, key=a, by=1)", "g(x, b, by=1)"), ("f(x, key=c, by=1)", None)):
         source = function(f"return {written}")
         made = Programs(source, edits_of(source, slips=slips))

@@ -9,8 +9,16 @@ from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.explain.rewriting.program.source import Function, Program, Scope, callee, with_defaults
+from grader.explain.rewriting.program.source import (
+    Function,
+    Program,
+    Scope,
+    callee,
+    names_in,
+    with_defaults,
+)
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _WORD = re.compile(r"[A-Za-z_][\w./-]{0,40}")
 
 
@@ -171,7 +179,9 @@ class ProgramIndex:
 
     def __init__(self, program: Program, elsewhere: Iterable[str] = ()) -> None:
         self._program = program
-        others = (declared_in(text) for text in elsewhere)
+        self._elsewhere = tuple(elsewhere)
+        self._idle_within = functools.cache(self._idle_in)
+        others = (declared_in(text) for text in self._elsewhere)
         self._own = declarations(program.tree)
         self._known = known = (self._own, *(one for one in others if one is not None))
         self._all_classes = [one for file in known for one in file.classes.values()]
@@ -231,6 +241,36 @@ class ProgramIndex:
         """Returns the functions at the file's top level."""
         names = [one.name for one in self._program.tree.body if isinstance(one, Function)]
         return {name: self.functions[name] for name in names}
+
+    def idle(self, node: ast.AST, count: int) -> list[str]:
+        """Returns the functions of `count` values that a node could call and that no code reads."""
+        return self._idle_within(self._program.class_around(node), count)
+
+    def _idle_in(self, around: ast.ClassDef | None, count: int) -> list[str]:
+        own = {} if around is None else self.methods(around)
+        methods = [f"self.{name}" for name in self._idle(own, count)]
+        return [*methods, *self._idle({**self.top, **self._imported}, count)]
+
+    def _idle(self, known: Mapping[str, CallSignature], count: int) -> list[str]:
+        return [
+            name
+            for name, signature in known.items()
+            if signature.takes(count) and not name.startswith(("_", "run_")) and name not in _CALLED
+            if not self.uses[name] and name not in self._read
+        ]
+
+    @functools.cached_property
+    def _imported(self) -> Mapping[str, CallSignature]:
+        """Returns the functions that the file imports from others."""
+        imports = (one for one in self._program.tree.body if isinstance(one, ast.ImportFrom))
+        names = (one.asname or one.name for node in imports for one in node.names)
+        return {name: self.functions[name] for name in names if name in self.functions}
+
+    @functools.cached_property
+    def _read(self) -> set[str]:
+        """Returns the names that the program reads, and all words of other files."""
+        elsewhere = {word for text in self._elsewhere for word in _NAME.findall(text)}
+        return {*names_in(self._program.tree)} | (elsewhere - self._imported.keys())
 
     def beside(self, name: str) -> list[str]:
         """Returns the other attributes of a class that declares an attribute of this name."""

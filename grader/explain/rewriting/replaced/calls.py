@@ -1,4 +1,4 @@
-"""Rewrite rules for calls: another function, no call, other options, another order."""
+"""Rewrite rules for calls: another function, no call, fewer options, another order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from grader.explain.rewriting.edit import (
     WRAP,
     Draft,
     Replacement,
-    appended,
     exchange,
     keep,
     without,
 )
-from grader.explain.rewriting.program.setting import Setting, is_module
-from grader.explain.rewriting.program.source import callee
-from grader.explain.rewriting.program.vocabulary import kinship, words
+from grader.explain.rewriting.ingredients import unused
+from grader.explain.rewriting.program.setting import AXES, Setting, is_module
+from grader.explain.rewriting.program.source import LIBRARIES, callee
+from grader.explain.rewriting.program.vocabulary import kinship
 
 # Functions of one group are easily confused; commas stand between the groups.
 _SIBLINGS = """
@@ -57,17 +57,6 @@ def siblings(name: str) -> tuple[str, ...]:
     return (bare, *_OTHERS.get(name, ()), *in_place)
 
 
-_REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp"}
-_WITH_AXIS = (*_REDUCTIONS, "softmax", "log_softmax", "cat", "stack", "cumsum", "cumprod")
-# Functions that work along the first axis, or over all axes, by default.
-_ALONG_THE_FIRST = {"repeat_interleave", "split", "chunk", "tensor_split"}
-# Options with which a function orders its elements the other way round.
-_SWITCHES = {
-    "sort": "descending=True",
-    "argsort": "descending=True",
-    "sorted": "reverse=True",
-    "topk": "largest=False",
-}
 _KEPT_WHOLE = {"float", "int", "range", "len", "super", "isinstance", "zip", "enumerate", "print"}
 # Only adapters call adapters.
 _ADAPTER = "run_"
@@ -98,6 +87,8 @@ def _of_file(setting: Setting, node: ast.Call) -> dict[str, float]:
             known = setting.index.methods(node)
             if name not in known:
                 return _attributes_like(setting, node, name)
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if module not in LIBRARIES:
+            known = setting.index.functions
         case _:
             return {}
     if name not in known:
@@ -149,7 +140,7 @@ def dropped(setting: Setting, node: ast.Call) -> Iterator[Draft]:
 
 
 def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
-    """Yields a call with an option dropped or added."""
+    """Yields a call with an option dropped."""
     name = callee(node)
     for keyword in node.keywords:
         if keyword.arg:
@@ -159,68 +150,17 @@ def options(setting: Setting, node: ast.Call) -> Iterator[Draft]:
             yield Draft("option-dropped", CHANGE, subject, node, (piece,), at)
     known = setting.index.top.get(name) or setting.index.methods(node).get(name)
     takes_fewer = known is not None and known.takes(len(node.args) - 1)
-    if len(node.args) > 1 and (takes_fewer or name in (*_WITH_AXIS, "tril", "triu")):
+    if len(node.args) > 1 and (takes_fewer or name in (*AXES, "tril", "triu")):
         last = node.args[-1]
         piece = without(setting, [*node.args, *node.keywords], last)
         at = setting.span(last).start
         subject = f"an option of `{name}`"
         yield Draft("option-dropped", CHANGE, subject, node, (piece,), at)
-    given = {keyword.arg for keyword in node.keywords}
-    axes = [n for n in setting.scopes.names(node) if words(n)[-1:] in (("dim",), ("axis",))]
-    for text, cost in _missing_options(node, name, given, axes[:2]):
-        yield _with_argument(setting, node, text, cost)
-        if name in ("max", "min") and "keepdim" in text:
-            yield _with_argument(setting, node, text, cost, f"a{name}")
-
-
-def _missing_options(
-    node: ast.Call, name: str, given: set[str | None], axes: list[str]
-) -> Iterator[tuple[str, float]]:
-    is_method = isinstance(node.func, ast.Attribute) and not is_module(node.func.value)
-    own = len(node.args) + is_method
-    if name in _WITH_AXIS and not given & {"dim", "axis"} and own == 1:
-        for axis in (*axes, "-1", "-2", "0", "1"):
-            yield f"dim={axis}", CHANGE if axis in ("-1", *axes) else WRAP
-        if name in _REDUCTIONS:
-            for axis in (*axes, "-1"):
-                yield f"dim={axis}, keepdim=True", CHANGE
-    if name in _REDUCTIONS and "keepdim" not in given and (own > 1 or given & {"dim", "axis"}):
-        yield "keepdim=True", SLIP
-    if name in ("tril", "triu") and "diagonal" not in given and own == 1:
-        for diagonal in ("1", "-1"):
-            yield f"diagonal={diagonal}", SLIP
-    if name in ("var", "std") and not given & {"unbiased", "correction"}:
-        yield "unbiased=False", SLIP
-    if name in _ALONG_THE_FIRST and "dim" not in given and own == 2:
-        yield "dim=-1", SLIP
-    if name in ("arange", "ones", "zeros", "tensor") and "dtype" not in given:
-        yield "dtype=torch.float32", WRAP
-        if name != "arange":
-            yield "dtype=torch.bool", WRAP
-    if name in _SWITCHES and _SWITCHES[name].partition("=")[0] not in given:
-        yield _SWITCHES[name], SLIP
-    if name == "Linear" and "bias" not in given and own == 2:
-        yield "bias=False", SLIP
-    if name == "flatten" and own == 1 and not given:
-        yield "-2", CHANGE
-    if name in ("addcmul", "addcdiv", "addcmul_", "addcdiv_") and "value" not in given:
-        yield "value=-1", SLIP
-    if name == "dropout" and "training" not in given:
-        yield "training=self.training", WRAP
-
-
-def _with_argument(
-    setting: Setting, node: ast.Call, text: str, cost: float, renamed: str | None = None
-) -> Draft:
-    piece, name = appended(setting, node, text), callee(node)
-    is_of_axis = name in _ALONG_THE_FIRST and text.startswith("dim=")
-    subject = f"the axis along which `{name}` goes" if is_of_axis else f"an option of `{name}`"
-    end = setting.span(node.func).end
-    pieces = (piece,) if renamed is None else (Replacement(end - len(name), end, renamed), piece)
-    return Draft("option-added", cost, subject, node, pieces, piece.start)
 
 
 _MANY = 4
+# Values that are returned or unpacked in the wrong order are a little likelier.
+_SWAPPED = SLIP + 0.25
 
 
 def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
@@ -229,20 +169,31 @@ def arguments(setting: Setting, node: ast.Call) -> Iterator[Draft]:
     subject = f"the order of the arguments of `{name}`" if name else "the order of arguments"
     values = [keyword.value for keyword in node.keywords if keyword.arg]
     for parts in (node.args, values):
-        yield from _reordered(setting, node, parts, "arguments", subject)
+        yield from _reordered(setting, node, parts, "arguments", _SWAPPED, subject)
     if len(node.args) == len(values) == 1:
-        yield from _reordered(setting, node, [*node.args, *values], "arguments", subject)
+        yield from _reordered(setting, node, [*node.args, *values], "arguments", _SWAPPED, subject)
 
 
 def elements(setting: Setting, node: ast.Tuple | ast.List) -> Iterator[Draft]:
-    """Yields swapped elements of a tuple or a list."""
+    """Yields swapped elements of a tuple or a list, and a further one that nothing reads."""
     is_target = isinstance(node.ctx, ast.Store)
     subject = "the order in which values are unpacked" if is_target else "the order of values"
-    yield from _reordered(setting, node, node.elts, "elements", subject)
+    yield from _reordered(setting, node, node.elts, "elements", SLIP, subject)
+    for name, nature in unused(setting, node) if node.elts and not is_target else ():
+        if nature is setting.scopes.nature(node.elts[-1]):
+            end = setting.outer_span(node.elts[-1]).end
+            piece = Replacement(end, end, f", {name}")
+            subject = f"`{name}`, which is never used"
+            yield Draft("forgotten", CHANGE, subject, node, (piece,), end)
 
 
 def _reordered(
-    setting: Setting, node: ast.AST, parts: Sequence[ast.expr | ast.arg], kind: str, subject: str
+    setting: Setting,
+    node: ast.AST,
+    parts: Sequence[ast.expr | ast.arg],
+    kind: str,
+    cost: float,
+    subject: str,
 ) -> Iterator[Draft]:
     fixed = [isinstance(part, ast.Starred) for part in parts]
     count = len(parts)
@@ -254,8 +205,7 @@ def _reordered(
             continue
         order = list(range(count))
         order[one], order[other] = other, one
-        cost = SLIP if near else CHANGE
-        yield exchange(setting, node, parts, order, kind, cost, subject)
+        yield exchange(setting, node, parts, order, kind, cost if near else CHANGE, subject)
     for first in range(count - 2) if count <= _MANY else ():
         places = range(first, first + 3)
         if len({texts[place] for place in places}) == 3 and not any(fixed[p] for p in places):

@@ -41,8 +41,6 @@ def constants(setting: Setting, node: ast.Constant) -> Iterator[Draft]:
             yield from _of_integer(setting, node)
         case float(value):
             yield from _of_float(setting, node, value)
-        case str(value):
-            yield from _of_text(setting, node, value)
 
 
 def negatives(setting: Setting, node: ast.UnaryOp) -> Iterator[Draft]:
@@ -142,19 +140,6 @@ def _of_float(setting: Setting, node: ast.expr, value: float) -> Iterator[Draft]
         yield put(setting, node, repr(other), "constant", cost, subject)
     if (value <= 0 and not isinstance(setting.parent(node), ast.BinOp)) or abs(value) >= 1000:
         yield put(setting, node, _INFINITY, "infinity", CHANGE, subject)
-
-
-def _of_text(setting: Setting, node: ast.Constant, value: str) -> Iterator[Draft]:
-    if value in ("True", "False", "None"):
-        yield put(setting, node, value, "word", SLIP, "a string")
-    subject = "an infinite value"
-    if value.lstrip("-+") in ("inf", "infinity", "Infinity"):
-        other = value.removeprefix("-") if value.startswith("-") else f"-{value.lstrip('+')}"
-        yield put(setting, node, f'"{other}"', "infinity", SLIP, subject)
-        call = setting.parent(node)
-        if isinstance(call, ast.Call) and callee(call) == "float":
-            for text in ("0.0", "-1e9"):
-                yield put(setting, call, text, "infinity", WRAP, subject)
 
 
 _MOST_WORDS = 12
